@@ -1,0 +1,1 @@
+"""What a run is. Pure: standard library, orjson where importable."""

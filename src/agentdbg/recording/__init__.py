@@ -1,0 +1,1 @@
+"""Inside the agent's process: the recorder and its seams."""

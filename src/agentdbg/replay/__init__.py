@@ -1,0 +1,1 @@
+"""Re-executing a run against its record."""

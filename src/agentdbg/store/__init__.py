@@ -1,0 +1,1 @@
+"""Where runs live: the run format, its writer and its readers."""
