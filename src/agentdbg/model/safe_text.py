@@ -89,8 +89,8 @@ def safe_block(text: str) -> SafeText:
 
 
 def _safe(text: str, probe: re.Pattern[str]) -> SafeText:
-    if text.isascii():
-        return SafeText(text if probe.search(text) is None else probe.sub(_visible, text))
+    if text.isascii() and (text.isprintable() or probe.search(text) is None):
+        return SafeText(text)
     if _BEYOND_LATIN.search(text) is not None:
         leading, piled = _mark_patterns()
         text = piled.sub(_cut_marks, leading.sub("\u25cc", text))
