@@ -1,0 +1,1 @@
+"""Fixed strings that people read, in their language."""
