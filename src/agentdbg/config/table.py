@@ -1,0 +1,87 @@
+"""The one table of settings: name, environment variable, type, default and help."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final, Literal, TypeAlias
+
+Value: TypeAlias = "bool | int | float | str | tuple[str, ...] | Mapping[str, str] | None"
+Type: TypeAlias = Literal["text", "flag", "count", "seconds", "choice", "list", "table"]
+
+NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting.
+
+    Attributes:
+        key: Dotted name in the TOML files.
+        env: Environment variable, or ``None`` where there is none.
+        default: Value when nobody says anything.
+        type: How text is read. A ``table`` maps names to texts; a list in a table is joined by commas.
+        help: One line for people.
+        choices: What a ``choice``, or the values of a ``table``, may be; empty when free.
+    """
+
+    key: str
+    env: str | None
+    default: Value
+    type: Type
+    help: str
+    choices: tuple[str, ...] = ()
+
+
+SETTINGS: Final[tuple[Setting, ...]] = (
+    Setting("store.url", "AGENTDBG_STORE", None, "text", "Where runs live: a directory, a URL or a name of [stores]"),
+    Setting("store.group", "AGENTDBG_STORE_GROUP", False, "flag", "Let the group read new runs (0750/0640)"),
+    Setting("stores", None, NOTHING, "table", "Names for stores: NAME = URL"),
+    Setting("theme", "AGENTDBG_THEME", "", "text", "Theme of the debugger; empty chooses one"),
+    Setting("lang", "AGENTDBG_LANG", "auto", "choice", "Language of fixed texts", ("auto", "en", "zh")),
+    Setting("recording.enabled", "AGENTDBG", True, "flag", "Off: nothing is recorded, nothing is wrapped"),
+    Setting(
+        "recording.durability",
+        "AGENTDBG_DURABILITY",
+        "none",
+        "choice",
+        "When records are forced to the disk: never, in batches, always",
+        ("none", "batch", "always"),
+    ),
+    Setting("recording.redaction", "AGENTDBG_REDACTION", True, "flag", "Replace secrets before anything is written"),
+    Setting(
+        "recording.large_body_bytes",
+        "AGENTDBG_LARGE_BODY_BYTES",
+        262_144,
+        "count",
+        "Bodies above this many bytes get a file of their own",
+    ),
+    Setting(
+        "recording.queue.records",
+        "AGENTDBG_QUEUE_RECORDS",
+        10_000,
+        "count",
+        "Records that may wait for a slow disk before one is dropped and counted",
+    ),
+    Setting(
+        "recording.queue.bytes",
+        "AGENTDBG_QUEUE_BYTES",
+        67_108_864,
+        "count",
+        "Bytes that may wait for a slow disk before a record is dropped and counted",
+    ),
+    Setting("replay.tolerate", "AGENTDBG_TOLERATE", (), "list", "Ambient effects that stay blocked but are no refusal"),
+    Setting("replay.timeout", "AGENTDBG_REPLAY_TIMEOUT", 300.0, "seconds", "Longest time a replay may take"),
+    Setting("keys", None, NOTHING, "table", "Key bindings of the debugger: ACTION = KEY or [KEY, …]"),
+    Setting(
+        "tools",
+        None,
+        NOTHING,
+        "table",
+        "Side-effect level of tools that declare none: TOOL = LEVEL",
+        ("none", "read", "write", "external"),
+    ),
+)
+
+BY_KEY: Final[Mapping[str, Setting]] = MappingProxyType({setting.key: setting for setting in SETTINGS})
