@@ -1,0 +1,125 @@
+"""The table of actions. Keys, palette, help screen and tests all reach the methods named here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+
+class Place(StrEnum):
+    """Which screen an action belongs to."""
+
+    RUNS = "runs"
+    DEBUGGER = "debugger"
+
+
+class Owner(StrEnum):
+    """Who carries an action out: the session, headless, or the screen, which knows focus and size."""
+
+    SESSION = "session"
+    SCREEN = "screen"
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One thing the user can do.
+
+    Attributes:
+        id: Stable name, used in the ``[keys]`` table of the configuration file.
+        keys: Keys as people write them; the first is the one shown.
+        help: What it does, in a few words.
+        group: Heading on the help screen.
+        method: Method of the owner that does it.
+        owner: Session or screen.
+        places: Screens that have it.
+        label: Word for the footer, or empty when the footer leaves it out.
+    """
+
+    id: str
+    keys: tuple[str, ...]
+    help: str
+    group: str
+    method: str
+    owner: Owner = Owner.SESSION
+    places: tuple[Place, ...] = (Place.DEBUGGER,)
+    label: str = ""
+
+
+_BOTH: Final = (Place.RUNS, Place.DEBUGGER)
+_RUNS: Final = (Place.RUNS,)
+_SCREEN: Final = Owner.SCREEN
+
+# One action, one line.
+# fmt: off
+ACTIONS: Final[tuple[Action, ...]] = (
+    Action("step.over", ("n", "F10"), "next step over children; next hit in a search", "Step", "forward", label="next"),
+    Action("step.back", ("p", "N"), "previous step over children; previous hit in a search", "Step", "backward"),
+    Action("step.into", ("s",), "next step, into children", "Step", "into", label="into"),
+    Action("step.into_back", ("S",), "previous step, into children", "Step", "into_back"),
+    Action("step.up", ("u",), "up to the parent step", "Step", "up"),
+    Action("stop.next", ("c", "F5"), "next bookmark or divergence", "Step", "next_stop"),
+    Action("stop.previous", ("C",), "previous bookmark or divergence", "Step", "previous_stop"),
+    Action("error.next", ("e",), "next error", "Step", "next_error", label="error"),
+    Action("error.previous", ("E",), "previous error", "Step", "previous_error"),
+    Action("write.next", ("w",), "next write or external call", "Step", "next_write", label="write"),
+    Action("write.previous", ("W",), "previous write or external call", "Step", "previous_write"),
+    Action("follow", ("F",), "follow the tail of a live run", "Step", "toggle_follow", label="follow"),
+    Action("bookmark", ("m",), "set or remove a bookmark on this step", "Step", "toggle_bookmark"),
+    Action("run.open", ("enter",), "open the run", "Runs", "open_run", _SCREEN, _RUNS, label="open"),
+    Action("run.filter", ("f",), "filter the runs as you type", "Runs", "open_filter", _SCREEN, _RUNS, label="filter"),
+    Action("run.select", ("space",), "select the run", "Runs", "select_run", _SCREEN, _RUNS, label="select"),
+    Action("run.reload", ("ctrl+l",), "read the store again", "Runs", "reload", _SCREEN, _RUNS),
+    Action("row.down", ("j", "down"), "next row", "Move", "row_down", _SCREEN, _BOTH),
+    Action("row.up", ("k", "up"), "previous row", "Move", "row_up", _SCREEN, _BOTH),
+    Action("pan.left", ("h", "left"), "pan left", "Move", "pan_left", _SCREEN, _BOTH),
+    Action("pan.right", ("l", "right"), "pan right", "Move", "pan_right", _SCREEN, _BOTH),
+    Action("row.first", ("g", "home"), "first row", "Move", "first_row", _SCREEN, _BOTH),
+    Action("row.last", ("G", "end"), "last row (follows when live)", "Move", "last_row", _SCREEN, _BOTH),
+    Action("page.down", ("pagedown",), "page down", "Move", "page_down", _SCREEN, _BOTH),
+    Action("page.up", ("pageup", "b"), "page up", "Move", "page_up", _SCREEN, _BOTH),
+    Action("page.down_space", ("space",), "page down", "Move", "page_down", _SCREEN),
+    Action("half.down", ("ctrl+d",), "half a page down", "Move", "half_down", _SCREEN, _BOTH),
+    Action("half.up", ("ctrl+u",), "half a page up", "Move", "half_up", _SCREEN, _BOTH),
+    Action("search", ("/",), "search steps by name, kind, error", "Search", "open_search", _SCREEN, label="search"),
+    Action("search.next", (".",), "next hit", "Search", "next_hit"),
+    Action("search.previous", (",",), "previous hit", "Search", "previous_hit"),
+    Action("focus", ("tab",), "move between steps and detail", "View", "switch_focus", _SCREEN, label="focus"),
+    Action("focus.back", ("shift+tab",), "move between detail and steps", "View", "switch_focus", _SCREEN),
+    Action("tab.summary", ("0",), "Summary: task, answer, effects, holes", "View", "show_summary", _SCREEN),
+    Action("tab.input", ("1",), "Input: segments of a model call, arguments of a tool", "View", "show_input", _SCREEN),
+    Action("tab.output", ("2",), "Output: answer, tool calls, stop reason, usage", "View", "show_output", _SCREEN),
+    Action("tab.state", ("3",), "State: the checkpoint at or before this step", "View", "show_state", _SCREEN),
+    Action("tab.tool", ("4",), "Tool: arguments, result, effect, fingerprint", "View", "show_tool", _SCREEN),
+    Action("tab.versions", ("6",), "Versions: code, prompts, models, environment", "View", "show_versions", _SCREEN),
+    Action("tab.raw", ("7",), "Raw: the record and its bodies as stored", "View", "show_raw", _SCREEN),
+    Action("zoom", ("z",), "zoom the focused pane", "View", "toggle_zoom", _SCREEN, label="zoom"),
+    Action("expand", ("enter",), "open or close a section; go to the detail", "View", "expand", _SCREEN),
+    Action("wrap", ("\\",), "wrap long lines or pan them", "View", "toggle_wrap", _SCREEN),
+    Action("copy.value", ("y",), "copy the value under the cursor", "Copy", "copy_value", _SCREEN, label="copy"),
+    Action("copy.body", ("Y",), "copy the whole body", "Copy", "copy_body", _SCREEN),
+    Action("editor", ("ctrl+e",), "open the body in $EDITOR", "Copy", "open_editor", _SCREEN),
+    Action("flag", ("!",), "flag this run as bad, with a reason", "Run", "open_flag", _SCREEN, _BOTH),
+    Action("help", ("?", "F1"), "all keys, filtered as you type", "Run", "open_help", _SCREEN, _BOTH, label="help"),
+    Action("palette", (":", "ctrl+p"), "run a command by name", "Run", "open_palette", _SCREEN, _BOTH),
+    Action("back", ("q", "escape"), "back; at the root: quit", "Run", "back", _SCREEN, _BOTH, label="back"),
+    Action("quit", ("ctrl+q",), "quit", "Run", "quit", _SCREEN, _BOTH),
+)
+# fmt: on
+
+
+def actions_of(place: Place) -> tuple[Action, ...]:
+    """The actions that a screen has, in table order."""
+    return tuple(action for action in ACTIONS if place in action.places)
+
+
+def action(action_id: str) -> Action:
+    """The action with that id.
+
+    Raises:
+        KeyError: There is none.
+    """
+    for entry in ACTIONS:
+        if entry.id == action_id:
+            return entry
+    raise KeyError(action_id)

@@ -1,0 +1,113 @@
+"""What deserves attention about a step: always a sign and a word, so that it can be read without colour."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from agentdbg.debugging.document import Tone
+from agentdbg.model.records import Effect, Json, Kind, RunStatus, RunSummary, Step, StepStatus
+
+OUTWARD: Final = (Effect.WRITE, Effect.EXTERNAL)
+_FAILED: Final = (StepStatus.ERROR, StepStatus.TIMED_OUT)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A sign, its word, and the tone that may underline it."""
+
+    sign: str
+    word: str
+    tone: Tone
+
+
+DIVERGED: Final = Mark("≠", "diverged", Tone.ERROR)
+ERROR: Final = Mark("✗", "error", Tone.ERROR)
+TIMED_OUT: Final = Mark("✗", "timeout", Tone.ERROR)
+REFUSED: Final = Mark("⊘", "refused", Tone.WARN)
+IN_DOUBT: Final = Mark("?", "in doubt", Tone.WARN)
+OPEN: Final = Mark("◌", "open", Tone.WARN)
+RUNNING: Final = Mark("▸", "running", Tone.ACCENT)
+CANCELLED: Final = Mark("−", "cancelled", Tone.WARN)
+PARTIAL: Final = Mark("◐", "partial", Tone.WARN)
+APPROVAL: Final = Mark("◆", "approval", Tone.ACCENT)
+UNSAFE: Final = Mark("!", "unsafe", Tone.WARN)
+HOLE: Final = Mark("○", "hole", Tone.WARN)
+BOOKMARK: Final = Mark("■", "bookmark", Tone.ACCENT)
+
+
+def marks(step: Step, *, live: bool, bookmarked: bool = False, diverged: bool = False) -> list[Mark]:
+    """All marks of a step, the most telling first.
+
+    Args:
+        step: The step.
+        live: Whether the run is still running: an open intent is then work in progress.
+        bookmarked: Whether the user marked it.
+        diverged: Whether the run's first divergence is here.
+    """
+    found: list[Mark] = []
+    if diverged or is_divergent(step):
+        found.append(DIVERGED)
+    if is_refused(step):
+        found.append(REFUSED)
+    elif is_error(step):
+        found.append(TIMED_OUT if step.status is StepStatus.TIMED_OUT else ERROR)
+    if step.status is StepStatus.OPEN:
+        found.append(RUNNING if live else IN_DOUBT if step.effect in OUTWARD else OPEN)
+    elif step.status is StepStatus.CANCELLED:
+        found.append(CANCELLED)
+    elif step.status is StepStatus.PARTIAL:
+        found.append(PARTIAL)
+    if step.kind is Kind.APPROVAL:
+        found.append(APPROVAL)
+    if unsafe_reasons(step) is not None:
+        found.append(UNSAFE)
+    if step.holes:
+        found.append(HOLE)
+    if bookmarked:
+        found.append(BOOKMARK)
+    return found
+
+
+def is_error(step: Step) -> bool:
+    """Whether the step ended badly."""
+    return step.status in _FAILED or (step.error is not None and step.status is not StepStatus.CANCELLED)
+
+
+def is_refused(step: Step) -> bool:
+    """Whether a guard or policy kept the call from running."""
+    return bool(step.attrs.get("refused"))
+
+
+def is_outward(step: Step) -> bool:
+    """Whether the step changes something outside, or may have."""
+    return step.effect in OUTWARD
+
+
+def is_divergent(step: Step) -> bool:
+    """Whether the record itself says that a replay parted from its source here."""
+    return bool(step.attrs.get("diverged") or step.attrs.get("divergence"))
+
+
+def unsafe_reasons(step: Step) -> tuple[str, ...] | None:
+    """Why a run must not be resumed from this step; ``None`` where that was not declared."""
+    reasons = step.attrs.get("unsafe_reasons")
+    listed = tuple(str(reason) for reason in reasons) if isinstance(reasons, list) else ()
+    can_resume = step.attrs.get("can_resume")
+    if can_resume is False or can_resume == "no" or listed:
+        return listed
+    return None
+
+
+def first_divergence_id(summary: RunSummary) -> str | None:
+    """Id of the step where a replay first parted from its source."""
+    found: Json = summary.meta.get("first_divergence")
+    if isinstance(found, Mapping):
+        found = found.get("id")
+    return found if isinstance(found, str) else None
+
+
+def is_live(summary: RunSummary) -> bool:
+    """Whether new steps may still come."""
+    return summary.status in (RunStatus.RUNNING, RunStatus.WAITING)

@@ -1,0 +1,131 @@
+"""What a whole run did, gathered in one pass over its skeleton: effects, errors, approvals, models, tokens, holes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from agentdbg.debugging import marks
+from agentdbg.model.records import Effect, Kind, Step, StepStatus
+
+_LISTED: Final = 200
+_CHUNK: Final = 2_000
+_ENCLOSING: Final = (Kind.AGENT, Kind.NODE)
+
+
+@dataclass(slots=True)
+class Tally:
+    """A count, and the first few steps behind it."""
+
+    count: int = 0
+    steps: list[Step] = field(default_factory=list)
+
+    def add(self, step: Step) -> None:
+        """Count a step, and keep it while the list is short."""
+        self.count += 1
+        if len(self.steps) < _LISTED:
+            self.steps.append(step)
+
+
+@dataclass(slots=True)
+class Overview:
+    """Facts about a run; every ``first`` and ``last`` is an index into its steps."""
+
+    steps: int = 0
+    complete: bool = False
+    done: Tally = field(default_factory=Tally)
+    in_doubt: Tally = field(default_factory=Tally)
+    refused: Tally = field(default_factory=Tally)
+    repeated: Tally = field(default_factory=Tally)
+    approvals: Tally = field(default_factory=Tally)
+    errors: Tally = field(default_factory=Tally)
+    holes: Tally = field(default_factory=Tally)
+    models: dict[str, int] = field(default_factory=dict)
+    kinds: dict[Kind, int] = field(default_factory=dict)
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    first_divergence: int | None = None
+    first_error: int | None = None
+    first_open: int | None = None
+    last_outward: int | None = None
+    last_model: int | None = None
+    _error_encloses: bool = False
+    _seen: set[str] = field(default_factory=set)
+
+    def feed(self, index: int, step: Step, *, divergence_id: str | None = None) -> None:
+        """Take one step into account."""
+        self.steps += 1
+        self.kinds[step.kind] = self.kinds.get(step.kind, 0) + 1
+        if self.first_divergence is None and (step.id == divergence_id or marks.is_divergent(step)):
+            self.first_divergence = index
+        if marks.is_error(step):
+            self.errors.add(step)
+            if self.first_error is None or (self._error_encloses and step.kind not in _ENCLOSING):
+                self.first_error = index
+                self._error_encloses = step.kind in _ENCLOSING
+        if step.status is StepStatus.OPEN and self.first_open is None and step.kind is not Kind.AGENT:
+            self.first_open = index
+        if step.kind is Kind.APPROVAL:
+            self.approvals.add(step)
+        if step.kind is Kind.MODEL:
+            self.last_model = index
+            self._feed_model(step)
+        if step.holes:
+            self.holes.add(step)
+        if marks.is_outward(step):
+            self._feed_effect(index, step)
+
+    def scene(self) -> int | None:
+        """Where to look first: divergence, else error, else open intent, else the last effect outside."""
+        for index in (self.first_divergence, self.first_error, self.first_open, self.last_outward):
+            if index is not None:
+                return index
+        return None
+
+    def _feed_model(self, step: Step) -> None:
+        self.models[step.name] = self.models.get(step.name, 0) + 1
+        if step.usage is not None:
+            self.input_tokens += step.usage.input or 0
+            self.output_tokens += step.usage.output or 0
+            self.cached_tokens += step.usage.cached or 0
+
+    def _feed_effect(self, index: int, step: Step) -> None:
+        if marks.is_refused(step):
+            self.refused.add(step)
+            return
+        if step.status in (StepStatus.OPEN, StepStatus.CANCELLED, StepStatus.TIMED_OUT):
+            self.in_doubt.add(step)
+            return
+        self.last_outward = index
+        if step.status is StepStatus.ERROR:
+            self.in_doubt.add(step)
+            return
+        self.done.add(step)
+        identity = step.idempotency_key or step.fingerprint
+        if identity is not None and step.effect in (Effect.WRITE, Effect.EXTERNAL):
+            if identity in self._seen:
+                self.repeated.add(step)
+            self._seen.add(identity)
+
+
+def gather(
+    steps: Sequence[Step], *, divergence_id: str | None = None, stop: Callable[[], bool] = lambda: False
+) -> Overview:
+    """Look at every step once.
+
+    Args:
+        steps: The run's steps.
+        divergence_id: Step at which the run's verdict places the first divergence.
+        stop: Asked now and then; the pass ends early, and is not ``complete``, when it says so.
+    """
+    overview = Overview()
+    count = len(steps)
+    for start in range(0, count, _CHUNK):
+        if stop():
+            return overview
+        for index in range(start, min(start + _CHUNK, count)):
+            overview.feed(index, steps[index], divergence_id=divergence_id)
+    overview.complete = True
+    return overview

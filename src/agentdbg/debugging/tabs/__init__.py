@@ -1,0 +1,71 @@
+"""What each detail tab says about a step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from agentdbg.debugging.document import Document
+from agentdbg.debugging.session import Session
+from agentdbg.debugging.tabs.input import input_tab
+from agentdbg.debugging.tabs.output import output_tab
+from agentdbg.debugging.tabs.raw import raw_tab
+from agentdbg.debugging.tabs.state import state_tab
+from agentdbg.debugging.tabs.summary import summary_tab
+from agentdbg.debugging.tabs.tool import tool_tab
+from agentdbg.debugging.tabs.versions import versions_tab
+from agentdbg.model.records import Kind, Step
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """A detail tab: the digit that opens it, its title, and what makes its document."""
+
+    id: str
+    digit: str
+    title: str
+    build: Callable[[Session], Document]
+
+
+TABS: Final[tuple[Tab, ...]] = (
+    Tab("summary", "0", "Summary", summary_tab),
+    Tab("input", "1", "Input", input_tab),
+    Tab("output", "2", "Output", output_tab),
+    Tab("state", "3", "State", state_tab),
+    Tab("tool", "4", "Tool", tool_tab),
+    Tab("versions", "6", "Versions", versions_tab),
+    Tab("raw", "7", "Raw", raw_tab),
+)
+
+_TELLING: Final = {
+    Kind.MODEL: "output",
+    Kind.TOOL: "tool",
+    Kind.HTTP: "tool",
+    Kind.READ: "tool",
+    Kind.EFFECT: "tool",
+    Kind.APPROVAL: "tool",
+    Kind.RETRIEVAL: "input",
+    Kind.CHECKPOINT: "state",
+    Kind.NODE: "state",
+    Kind.AGENT: "summary",
+    Kind.CONFIG: "raw",
+    Kind.MESSAGE: "raw",
+}
+
+
+def tab(tab_id: str) -> Tab:
+    """The tab with that id.
+
+    Raises:
+        KeyError: There is none.
+    """
+    for entry in TABS:
+        if entry.id == tab_id:
+            return entry
+    raise KeyError(tab_id)
+
+
+def telling_tab(step: Step | None) -> str:
+    """The tab that says most about a step of this kind."""
+    return "summary" if step is None else _TELLING[step.kind]

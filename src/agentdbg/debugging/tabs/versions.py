@@ -1,0 +1,49 @@
+"""Versions: code, prompts, models and environment of the run, and what this step adds to them."""
+
+from __future__ import annotations
+
+from agentdbg.debugging.document import Document, Row, Section, Tone, fixed, note
+from agentdbg.debugging.session import Session
+from agentdbg.debugging.tabs.common import fact_rows, heading, json_block, labelled
+from agentdbg.model.records import Json, Kind
+
+_SHOWN = ("versions", "environment", "entry", "rules", "owner", "format")
+
+
+def versions_tab(session: Session) -> Document:
+    """The document of the Versions tab."""
+    meta = session.summary.meta
+    sections: list[Section] = []
+    for key in _SHOWN:
+        value = meta.get(key)
+        if value in (None, {}, [], ""):
+            continue
+        sections.append(_section(key, value))
+        sections.append(note(f"{key}.gap", ""))
+    step = session.current
+    if step is not None and step.kind is Kind.MODEL and step.attrs:
+        sections.append(fixed("call", fact_rows(step.attrs), title=heading("This model call")))
+    if not sections:
+        sections.append(note("empty", "no versions were recorded"))
+    return Document(tuple(sections))
+
+
+def _section(key: str, value: Json) -> Section:
+    title = heading(key.capitalize())
+    if not isinstance(value, dict):
+        return fixed(key, [labelled(key, str(value))], title=title)
+    if any(isinstance(part, dict | list) for part in value.values()) and key != "versions":
+        return Section(key, title, lambda: json_block(value), open=key == "environment")
+    return fixed(key, _version_rows(value), title=title)
+
+
+def _version_rows(versions: dict[str, Json]) -> list[Row]:
+    rows = []
+    for name, value in versions.items():
+        if isinstance(value, dict) and "value" in value:
+            derived = value.get("origin") == "derived" or value.get("derived") is True
+            how = ("  derived, not declared", Tone.WARN) if derived else ("", Tone.DIM)
+            rows.append(labelled(name, str(value["value"]), how))
+        else:
+            rows.extend(fact_rows({name: value}))
+    return rows
