@@ -71,7 +71,13 @@ class Case:
         }
 
 
-@agentdbg.agent(name="refund-desk", version="1.4.0", prompt_version="desk-prompt-7", tool_schema_version="desk-tools-5")
+@agentdbg.agent(
+    name="refund-desk",
+    version="1.4.0",
+    prompt_version="desk-prompt-7",
+    tool_schema_version="desk-tools-5",
+    thread_id=lambda ticket, **_: str(ticket["customer"]),
+)
 def handle_ticket(ticket: dict[str, Json], policy_version: str, desk: str, base_url: str) -> dict[str, Json]:
     """Handle one ticket from the first look to the customer's answer.
 
@@ -170,7 +176,7 @@ def decide_and_act(case: Case) -> None:
         add_tool_result(case, call, ask_person(case, arguments))
 
 
-def pay(case: Case, arguments: Mapping[str, Json]) -> dict[str, Json]:
+def pay(case: Case, arguments: Mapping[str, Any]) -> dict[str, Json]:
     """Execute the refund. The key belongs to ticket and order, so a second try pays nothing."""
     order = case.variables["order"]
     assert isinstance(order, dict)
@@ -192,6 +198,7 @@ def ask_person(case: Case, arguments: Mapping[str, Json]) -> dict[str, Json]:
         who="duty manager",
         state=case.state(),
         allowed=["execute_refund"],
+        policy=case.policy_version,
     )
     if decision == "approved":
         case.status = "EXECUTED_AFTER_APPROVAL"

@@ -1,0 +1,132 @@
+"""Record the runs that ship with agentdbg, for real, into `demo_runs/`.
+
+    python -m agentdbg.demo.make_demo_runs                                  # incident and twin, on the stand-in
+    python -m agentdbg.demo.make_demo_runs --real-model http://127.0.0.1:8811/v1   # and one with a real model
+
+Each run is a process of its own with a bare environment, in an empty directory, on a machine called ``demo``: what
+is recorded says nothing about where it was recorded. The key for redaction is made for the occasion and thrown away.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import secrets
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import agentdbg
+from agentdbg.demo.desk import AFTER_CHANGE, BEFORE_CHANGE
+from agentdbg.demo.server import DemoServer
+
+PREFERRED_PORT = 8765
+NEUTRAL_MACHINE = """\
+import platform, socket
+socket.gethostname = platform.node = lambda: "demo"
+from agentdbg.store import liveness
+liveness.boot_id = lambda: "demo"
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """One run to record: its id, and the command after ``python -m``."""
+
+    run_id: str
+    command: tuple[str, ...]
+
+
+def desk_recordings(base_url: str) -> tuple[Recording, ...]:
+    """The incident, and the same ticket before the policy change."""
+    policies = {"refund-incident": AFTER_CHANGE, "refund-before-policy-change": BEFORE_CHANGE}
+    desk = ("agentdbg.demo.refund_desk", "--ticket", "T-2041", "--base-url", base_url)
+    return tuple(Recording(run_id, (*desk, "--policy-version", policy)) for run_id, policy in policies.items())
+
+
+def real_model_recording(base_url: str) -> Recording:
+    """Three calls of a real model."""
+    return Recording("smollm2-tool-loop", ("agentdbg.demo.real_model", "--base-url", base_url))
+
+
+def record(recording: Recording, scratch: Path, key: str) -> Path:
+    """Run one command recorded, in a bare environment.
+
+    Args:
+        recording: What to run.
+        scratch: Directory for everything that the run leaves.
+        key: Key for redaction.
+
+    Returns:
+        The recorded run's directory.
+
+    Raises:
+        subprocess.CalledProcessError: The program failed.
+        FileNotFoundError: It ran, but nothing was recorded.
+    """
+    store, site = scratch / "store", scratch / "site"
+    work, home = scratch / recording.run_id / "work", scratch / recording.run_id / "home"
+    for directory in (site, work, home):
+        directory.mkdir(parents=True, exist_ok=True)
+    (site / "sitecustomize.py").write_text(NEUTRAL_MACHINE, encoding="utf-8")
+    source = Path(agentdbg.__file__).parent.parent
+    environment = {
+        "AGENTDBG_REDACTION_KEY": key,
+        "AGENTDBG_RUN_ID": recording.run_id,
+        "AGENTDBG_STORE": str(store),
+        "HOME": str(home),
+        "LANG": "C.UTF-8",
+        "PATH": os.defpath,
+        "PYTHONHASHSEED": "0",
+        "PYTHONPATH": os.pathsep.join((str(site), str(source))),
+        "TZ": "UTC",
+    }
+    subprocess.run([sys.executable, "-m", *recording.command], check=True, cwd=work, env=environment)
+    found = store / "runs" / recording.run_id
+    if not (found / "run.json").is_file():
+        raise FileNotFoundError(f"{recording.run_id} ran, but was not recorded")
+    return found
+
+
+def publish(runs: Sequence[Path], out: Path) -> None:
+    """Put recorded runs into a store in place of earlier ones of the same id."""
+    (out / "runs").mkdir(parents=True, exist_ok=True)
+    for run in runs:
+        target = out / "runs" / run.name
+        if target.exists():
+            shutil.rmtree(target)
+        shutil.copytree(run, target)
+        shutil.copyfile(run.parent.parent / "store.json", out / "store.json")
+
+
+def stand_in() -> DemoServer:
+    """The stand-in server on its usual port, or on a free one when that is taken."""
+    try:
+        return DemoServer(PREFERRED_PORT, pause=0.05)
+    except OSError:
+        return DemoServer(pause=0.05)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Record all demo runs."""
+    parser = argparse.ArgumentParser(prog="python -m agentdbg.demo.make_demo_runs")
+    parser.add_argument("--out", type=Path, default=Path("demo_runs"), help="store to put the runs into")
+    parser.add_argument("--real-model", metavar="URL", help="base URL of a server with a real model")
+    options = parser.parse_args(argv)
+    key = secrets.token_hex(32)
+    with tempfile.TemporaryDirectory() as directory, stand_in() as server:
+        recordings = desk_recordings(server.url)
+        if options.real_model:
+            recordings += (real_model_recording(options.real_model),)
+        runs = [record(recording, Path(directory), key) for recording in recordings]
+        publish(runs, options.out)
+    print(f"{len(runs)} runs in {options.out}: {', '.join(run.name for run in runs)}")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

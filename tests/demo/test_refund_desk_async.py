@@ -1,0 +1,39 @@
+"""The asynchronous desk: gathered reads, and the faster of two warehouses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentdbg.demo import desk
+from agentdbg.demo.refund_desk_async import WAREHOUSES, first_warehouse, handle_ticket_async
+from agentdbg.demo.server import DemoServer
+
+
+@pytest.fixture(autouse=True)
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENTDBG_STORE", str(tmp_path / "store"))
+
+
+@pytest.mark.parametrize(
+    ("policy", "status", "refunds"),
+    [(desk.AFTER_CHANGE, "AUTO_EXECUTE", 1), (desk.BEFORE_CHANGE, "WAITING_HUMAN_APPROVAL", 0)],
+)
+async def test_the_same_ticket_ends_as_in_the_plain_desk(
+    tmp_path: Path, policy: str, status: str, refunds: int
+) -> None:
+    place = str(tmp_path / "desk")
+    desk.prepare_desk(place)
+    with DemoServer() as server:
+        outcome: dict[str, Any] = await handle_ticket_async(desk.TICKETS["T-2041"], policy, place, server.url)
+
+    assert outcome["status"] == status
+    assert desk.refund_count(place) == refunds
+
+
+async def test_one_warehouse_answers() -> None:
+    answer = await first_warehouse({"order_id": "A-1042"})
+
+    assert answer["warehouse"] in WAREHOUSES
