@@ -122,7 +122,11 @@ def main(argv: list[str] | None = None) -> int:
         recordings = desk_recordings(server.url)
         if options.real_model:
             recordings += (real_model_recording(options.real_model),)
-        runs = [record(recording, Path(directory), key) for recording in recordings]
+        try:
+            runs = [record(recording, Path(directory), key) for recording in recordings]
+        except (subprocess.CalledProcessError, FileNotFoundError) as error:
+            print(f"nothing published: {error}", file=sys.stderr)
+            return 1
         publish(runs, options.out)
     print(f"{len(runs)} runs in {options.out}: {', '.join(run.name for run in runs)}")
     return 0

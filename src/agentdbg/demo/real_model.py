@@ -23,6 +23,7 @@ from agentdbg.demo.desk_tools import schema
 from agentdbg.demo.rules import Json
 
 QUESTION = "What did I buy with order A-1042, and how many days are left to send it back?"
+LAST_WORD = "Thank you. Now tell me in one plain English sentence: what is the item, and how many days are left?"
 RETURN_DAYS = 30
 
 
@@ -65,6 +66,8 @@ def answer_question(question: str, base_url: str, model: str) -> dict[str, Json]
     text = ""
     with OpenAI(base_url=base_url, api_key=os.environ.get("OPENAI_API_KEY", "demo"), timeout=300) as client:
         for step, tool in enumerate(SCRIPT, start=1):
+            if tool is None:
+                messages.append({"role": "user", "content": LAST_WORD})
             message = ask(client, model, messages, tool)
             # This server answers a null content with an error, so an empty text goes back.
             messages.append({**message.model_dump(exclude_none=True), "content": message.content or ""})
