@@ -70,6 +70,31 @@ def loads(raw: bytes | str) -> object:
     return from_tree(loads_json(raw))
 
 
+def tree_of(value: object) -> tuple[object, tuple[str, ...]]:
+    """The JSON tree of ``value`` (the value itself when it is plain JSON), and what in it could not be encoded.
+
+    Raises:
+        Unencodable: ``value`` is cyclic or has too many nodes.
+    """
+    if _plainness(value, 0):
+        return value, ()
+    encoder = _Encoder(sort=False)
+    try:
+        tree = encoder.tree(value, 0, "$")
+    except RecursionError as problem:
+        raise Unencodable("no stack left to encode it") from problem
+    return tree, tuple(encoder.opaque)
+
+
+def tree_bytes(tree: object) -> bytes:
+    """The stored bytes of a JSON tree made by ``tree_of``."""
+    plain = _plainness(tree, 0)
+    try:
+        return _text(tree, sort=False, floats=plain != _PLAIN)
+    except (TypeError, UnicodeEncodeError):
+        return _serialise(tree, sort=False)
+
+
 def opaque_paths(value: object) -> tuple[str, ...]:
     """JSON paths of the parts of ``value`` that cannot be encoded, with their type names."""
     if _plainness(value, 0):
@@ -237,6 +262,8 @@ class _Encoder:
         if isinstance(value, float):
             number_f = float(value)
             return number_f if math.isfinite(number_f) else _tag("float", repr(number_f))
+        if type(value) is Opaque:
+            return _tag("opaque", value.type_name)
         found = _SCALARS.get(type(value))
         return _tag(found[0], found[1](value)) if found is not None else _NO_SCALAR
 

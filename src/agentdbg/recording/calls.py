@@ -1,0 +1,90 @@
+"""A call at a seam, and the protocol by which a replay answers it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from agentdbg.model.records import Effect, Json, Kind, StepStatus
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What a seam is about to do. Everything in it is redacted.
+
+    Attributes:
+        step: Id of the intent that is already on disk.
+        kind: ``tool``, ``model``, ``http`` or ``approval``.
+        lane: Raw lane path.
+        fingerprint: Identity of the call.
+        alpha: The same with server-minted ids renamed.
+        arguments_hash: Hash of the recorded arguments or input.
+    """
+
+    step: str
+    kind: Kind
+    name: str
+    effect: Effect | None
+    lane: str
+    fingerprint: str
+    alpha: str
+    arguments_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """An outcome out of the record.
+
+    Attributes:
+        step: Id of the recorded step.
+        status: How the recorded call ended.
+        result: Bytes of the recorded result, or ``None``.
+        error: ``{"type", "module", "args"}`` of a recorded exception.
+        attrs: Attributes of the recorded outcome.
+        stream: Bodies of a recorded stream, in order.
+        dropped: Volatile paths through which the match went.
+    """
+
+    step: str
+    status: StepStatus
+    result: bytes | None = None
+    error: Mapping[str, Json] | None = None
+    attrs: Mapping[str, Json] = field(default_factory=dict)
+    stream: tuple[bytes, ...] = ()
+    surrogates: tuple[tuple[int, str], ...] = ()
+
+
+class ReplayStop(BaseException):
+    """Ends a replay: the run diverged or an effect was refused. Not an ``Exception``, so that no retry loop swallows it."""
+
+
+class Answerer(Protocol):
+    """Answers calls in a replay. ``None`` as an answer means: run it live."""
+
+    def answer(self, call: Call) -> Served | None:
+        """Answer from a thread; blocks until the outcome's turn has come.
+
+        A served stream is answered at once; ``turn`` holds back its end.
+
+        Raises:
+            ReplayStop: The record has no such call.
+        """
+
+    async def answer_async(self, call: Call) -> Served | None:
+        """The same, suspending the task instead of the thread."""
+
+    def turn(self, served: Served) -> None:
+        """Block until the end of a served stream may be shown: recorded completion order."""
+
+    async def turn_async(self, served: Served) -> None:
+        """The same, suspending the task."""
+
+    def diverge(self, call: Call, reason: str) -> ReplayStop:
+        """The program does something that the record does not have; returns what to raise."""
+
+    def finished(self, call: Call, status: StepStatus) -> None:
+        """The call's outcome is recorded."""
+
+    def stopped(self) -> ReplayStop | None:
+        """Why the replay is over, if it is: every later seam raises it again."""

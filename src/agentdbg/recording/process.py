@@ -1,0 +1,254 @@
+"""The recorder of this process: its store, settings, disk, key, and the runs it is writing."""
+
+from __future__ import annotations
+
+import atexit
+import hmac
+import os
+import random
+import re
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import asdict
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+from agentdbg.model.canonical import canonical
+from agentdbg.model.records import Effect, Json
+from agentdbg.store.journal import FORMAT, Disk
+from agentdbg.store.liveness import here as owner_here
+
+if TYPE_CHECKING:
+    from agentdbg.recording.calls import Answerer
+    from agentdbg.recording.run import RunRecording
+
+T = TypeVar("T")
+RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}\Z")
+
+
+class Recorder:
+    """State of one recording process. ``answerer`` is set in a replay child only."""
+
+    def __init__(self) -> None:
+        from agentdbg.config.paths import store_url
+        from agentdbg.config.settings import settings
+        from agentdbg.redaction.keys import load_key
+
+        self.settings = settings()
+        self.store = _directory(store_url(None, self.settings))
+        self.key = load_key()
+        self.redacting = self.settings.flag("recording.redaction")
+        self.disk = Disk(
+            self.warn,
+            durability=self.settings.text("recording.durability") or "none",
+            group=self.settings.flag("store.group"),
+        )
+        self.answerer: Answerer | None = None
+        self.run_id: str | None = os.environ.get("AGENTDBG_RUN_ID") or None
+        self.mode_meta: dict[str, object] = {}
+        self.capture_environment = True
+        self.seen_root = False
+        self.owner = owner_here()
+        self._lock = threading.RLock()
+        self._warned = False
+        self._implicit: RunRecording | None = None
+        self._random = random.SystemRandom()
+        self.roots = {"root": os.getcwd(), "venv": sys.prefix, "home": os.path.expanduser("~")}
+        self._prepared = False
+        self._environment: dict[str, Json] | None = None
+        self._waiting_for_environment: list[RunRecording] = []
+
+    def warn(self, message: str) -> None:
+        """One line on stderr, once per process; the agent goes on."""
+        if self._warned:
+            return
+        self._warned = True
+        try:
+            sys.stderr.write(f"agentdbg: {message}\n")
+        except (OSError, ValueError):
+            pass  # stderr is closed: there is no one to tell
+
+    def guard(self, function: Callable[[], T], fallback: T) -> T:
+        """Run recorder code that must never raise into the agent."""
+        try:
+            return function()
+        except Exception as error:
+            self.fault(error)
+            return fallback
+
+    def fault(self, error: Exception) -> None:
+        """Count a fault of the recorder itself and say so once."""
+        self.disk.stats.errors += 1
+        self.disk.stats.last_error = f"{type(error).__name__}: {error}"
+        where = traceback.extract_tb(error.__traceback__)[-1:]
+        place = f"{os.path.basename(where[0].filename)}:{where[0].lineno}" if where else "?"
+        if os.environ.get("AGENTDBG_DEBUG"):
+            traceback.print_exception(error)
+        self.warn(f"recording degraded, the agent goes on: {type(error).__name__} in {place}")
+
+    def fault_io(self, error: OSError) -> None:
+        """The store cannot be written: say so once and go on."""
+        self.disk.failed(error)
+
+    def prepare_store(self) -> None:
+        """Create the store on first use."""
+        if self._prepared:
+            return
+        self._prepared = True
+        try:
+            if not os.path.isdir(f"{self.store}/runs"):
+                self.disk.make_dir(f"{self.store}/runs")
+            if not os.path.exists(f"{self.store}/store.json"):
+                self.disk.replace(f"{self.store}/store.json", b'{"format":"%s"}\n' % FORMAT.encode())
+        except FileExistsError:
+            pass  # another process was faster
+        except OSError as error:
+            self.fault_io(error)
+
+    def seal(self, run_id: str, entry: object) -> str:
+        """Proof that this user recorded this entry point: only the holder of the key can make it."""
+        return seal(self.key.secret, run_id, entry)
+
+    def environment(self, run: RunRecording) -> None:
+        """Add the environment to a run: at once when it is known, else when the capturing thread has it."""
+        if not self.capture_environment:
+            return
+        with self._lock:
+            if self._environment is not None:
+                run.write_environment(self._environment)
+                return
+            self._waiting_for_environment.append(run)
+            if len(self._waiting_for_environment) == 1:
+                threading.Thread(target=self._capture, name="agentdbg-environment").start()
+
+    def _capture(self) -> None:
+        from agentdbg.recording.environment import capture
+
+        found = self.guard(lambda: capture(self.key.secret, cwd=os.getcwd()), {"error": "capture failed"})
+        with self._lock:
+            self._environment = found
+            waiting, self._waiting_for_environment = self._waiting_for_environment, []
+        for run in waiting:
+            self.guard(partial(run.write_environment, found), None)
+
+    def new_writer_id(self) -> str:
+        """Twelve random hex digits; never from the agent's own random state."""
+        return f"{self._random.getrandbits(48):012x}"
+
+    def new_run_id(self, name: str) -> str:
+        """A readable, unique run id: agent name, UTC time, random tail."""
+        if self.run_id is not None:
+            wanted, self.run_id = self.run_id, None
+            if RUN_ID.match(wanted):
+                return wanted
+            self.warn(f"run id {wanted!r} is not allowed (letters, digits, . _ -): using another")
+        stem = re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")[:40] or "run"
+        return f"{stem}-{time.strftime('%m%d-%H%M%S', time.gmtime())}-{self._random.getrandbits(32):08x}"
+
+    def begin_root(self) -> None:
+        """A root call starts: from now on nothing outside a root makes a run of its own."""
+        self.seen_root = True
+
+    def effect_of(self, tool: str) -> Effect:
+        """Side-effect level of a tool that declares none: as configured, else ``external``."""
+        return Effect(self.settings.table("tools").get(tool, Effect.EXTERNAL.value))
+
+    def neutral(self, path: str) -> str:
+        """A path without this machine's directories."""
+        from agentdbg.recording.environment import neutral_path
+
+        return neutral_path(path, **self.roots)
+
+    def implicit_run(self) -> RunRecording | None:
+        """The run of a process without a root; ``None`` once a root has been seen."""
+        if self.seen_root:
+            return None
+        with self._lock:
+            if self._implicit is None:
+                from agentdbg.recording.run import RunRecording
+
+                name = os.path.basename(sys.argv[0] if sys.argv else "") or "process"
+                self._implicit = RunRecording.start(self, name, entry={})
+                atexit.register(self._finish_implicit)
+            return self._implicit
+
+    def _finish_implicit(self) -> None:
+        run = self._implicit
+        if run is not None:
+            self.guard(lambda: run.finish("ok", None), None)
+
+    def stats(self) -> dict[str, object]:
+        """Counters of this process: records, bytes, dropped, errors, queued, last_error."""
+        return asdict(self.disk.stats)
+
+
+def _directory(url: str) -> str:
+    if "://" in url:
+        raise ValueError(f"the store {url.split('://')[0]}:// cannot be recorded into; use a directory")
+    return os.path.abspath(url)
+
+
+def seal(secret: bytes, run_id: str, entry: object) -> str:
+    """HMAC over a run's id and entry point, so that only its recorder's runs start without asking."""
+    return hmac.new(secret, b"agentdbg entry\0" + canonical([run_id, entry]), "sha256").hexdigest()
+
+
+_recorder: Recorder | None = None
+_broken = False
+_lock = threading.RLock()
+
+
+def enabled() -> bool:
+    """Whether ``AGENTDBG=off`` is absent."""
+    return os.environ.get("AGENTDBG", "").lower() not in ("off", "0", "false", "no")
+
+
+def recorder() -> Recorder | None:
+    """The process's recorder, made on first use; ``None`` when recording is off or cannot start."""
+    global _recorder, _broken
+    found = _recorder
+    if found is not None:
+        return found
+    if _broken or not enabled():
+        return None
+    with _lock:
+        if _recorder is None and not _broken:
+            try:
+                _recorder = Recorder()
+                _install(_recorder)
+            except Exception as error:
+                _broken = True
+                _say_broken(error)
+        return _recorder
+
+
+def _install(made: Recorder) -> None:
+    from agentdbg.recording import pins, propagate
+
+    propagate.install()
+    pins.install()
+    atexit.register(made.disk.drain, 2.0)
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=_after_fork)
+
+
+def _after_fork() -> None:
+    global _lock
+    _lock = threading.RLock()
+    if _recorder is not None:
+        _recorder._lock = threading.RLock()
+        _recorder.owner = owner_here()
+        _recorder.disk.after_fork()
+        from agentdbg.recording.run import RunRecording
+
+        RunRecording.after_fork()
+
+
+def _say_broken(error: Exception) -> None:
+    try:
+        sys.stderr.write(f"agentdbg: not recording, the agent goes on: {type(error).__name__}: {error}\n")
+    except (OSError, ValueError):
+        pass  # stderr is closed: there is no one to tell

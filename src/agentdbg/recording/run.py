@@ -1,0 +1,391 @@
+"""One run being recorded: its steps, inputs, notes and ``run.json``."""
+
+from __future__ import annotations
+
+import threading
+import time
+import weakref
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+from agentdbg.model.canonical import dumps_json
+from agentdbg.model.fingerprint import VolatileRules, drop_volatile, fingerprint
+from agentdbg.model.hashing import chain, sha256_hex
+from agentdbg.model.records import BodyRef, Effect, Kind, StepStatus
+from agentdbg.model.segments import Part
+from agentdbg.recording.calls import Call
+from agentdbg.recording.encoding import Encoded, encode
+from agentdbg.recording.pins import MAX_DRAWS_PER_RUN
+from agentdbg.recording.scope import Lane, Scope
+from agentdbg.redaction.gate import Gate
+from agentdbg.store.journal import FORMAT, RunWriter, ref_members
+
+if TYPE_CHECKING:
+    from agentdbg.recording.process import Recorder
+
+FULL_INPUT_EVERY = 64
+_COUNTED = frozenset(("intent", "outcome", "step"))
+_CALL_KINDS = frozenset((Kind.MODEL, Kind.TOOL, Kind.HTTP, Kind.APPROVAL))
+
+
+@dataclass(slots=True)
+class OpenStep:
+    """An intent that is on disk and waits for its outcome."""
+
+    id: str
+    kind: Kind
+    began: int
+    call: Call | None
+
+
+@dataclass(slots=True)
+class RunFacts:
+    """What ``run.json`` says about a run, as it changes."""
+
+    run_id: str
+    agent: str
+    status: str = "running"
+    started_at: float = field(default_factory=time.time)
+    ended_at: float | None = None
+    thread_id: str | None = None
+    continues: str | None = None
+    trace_id: str | None = None
+    tags: dict[str, str] = field(default_factory=dict)
+    versions: dict[str, dict[str, str]] = field(default_factory=dict)
+    models: list[str] = field(default_factory=list)
+    steps: int = 0
+    failing_step: str | None = None
+    error: dict[str, str] | None = None
+    entry: dict[str, object] = field(default_factory=dict)
+    holes: list[str] = field(default_factory=list)
+
+
+class RunRecording:
+    """Writes one run from this process. All methods may be called from any thread."""
+
+    _live: ClassVar[weakref.WeakSet[RunRecording]] = weakref.WeakSet()
+
+    def __init__(self, recorder: Recorder, facts: RunFacts, writer: RunWriter) -> None:
+        self.recorder = recorder
+        self.facts = facts
+        self.gate = Gate(recorder.key, enabled=recorder.redacting)
+        self.volatile = VolatileRules()
+        self.root = Lane()
+        self.waiting = False
+        self._writer = writer
+        self._lock = threading.RLock()
+        self._forked_lanes: set[str] = {"0"}
+        self._drawn = 0
+        self._draws_cut = False
+        RunRecording._live.add(self)
+
+    @classmethod
+    def start(cls, recorder: Recorder, name: str, *, entry: Mapping[str, object], run_id: str | None = None) -> RunRecording:
+        """Create the run's directory and first records.
+
+        Raises:
+            OSError: The store cannot be written and no replacement directory is possible.
+        """
+        facts = RunFacts(run_id or recorder.new_run_id(name), name, entry=dict(entry))
+        writer = cls._create(recorder, facts)
+        run = cls(recorder, facts, writer)
+        writer.meta(run.meta())
+        run._announce(None)
+        recorder.environment(run)
+        return run
+
+    @staticmethod
+    def _create(recorder: Recorder, facts: RunFacts) -> RunWriter:
+        writer_id = recorder.new_writer_id()
+        recorder.prepare_store()
+        directory = f"{recorder.store}/runs/{facts.run_id}"
+        try:
+            return RunWriter.create(recorder.disk, directory, writer_id)
+        except FileExistsError:
+            recorder.warn(f"a run {facts.run_id!r} exists already: recording under another id")
+            facts.run_id = f"{facts.run_id[:110]}-{writer_id}"
+            return RunRecording._create(recorder, facts)
+        except OSError as error:
+            recorder.fault_io(error)
+            return RunWriter(recorder.disk, directory, writer_id)
+
+    @property
+    def run_id(self) -> str:
+        """The run's id."""
+        return self.facts.run_id
+
+    def scope(self) -> Scope:
+        """The scope at the top of this run."""
+        return Scope(self, None, self.root)
+
+    # -- steps ------------------------------------------------------------------------------------
+
+    def begin(
+        self,
+        scope: Scope,
+        kind: Kind,
+        name: str,
+        arguments: Encoded | None = None,
+        *,
+        effect: Effect | None = None,
+        members: Mapping[str, object] | None = None,
+        identity: object = None,
+        arguments_hash: str = "",
+    ) -> OpenStep:
+        """Write an intent. ``identity`` is what the fingerprint covers when it is not the arguments."""
+        event: dict[str, object] = {"kind": kind.value, "name": self.gate.text(name), **self._place(scope)}
+        if effect is not None:
+            event["effect"] = effect.value
+        call_print = ""
+        if kind in _CALL_KINDS:
+            about = identity if identity is not None else (arguments.value if arguments is not None else None)
+            kept, _ = drop_volatile(about, self.volatile.for_call(name))
+            call_print = fingerprint(kind.value, name, kept)
+            event["fp"] = call_print
+        if arguments is not None:
+            ref = self._writer.body(arguments.data)
+            event["args"] = ref_members(ref)
+            arguments_hash = arguments_hash or ref.sha256
+            if arguments.holes:
+                event["holes"] = list(arguments.holes)
+        if members:
+            event.update(members)
+        seq = self._write(scope, "intent", event)
+        self.facts.steps += 1
+        step_id = self._writer.step_id(seq)
+        call = None
+        if call_print and not scope.inside_tool:
+            call = Call(step_id, kind, name, effect, scope.lane.path, call_print, "", arguments_hash)
+        return OpenStep(step_id, kind, time.monotonic_ns(), call)
+
+    def end(
+        self,
+        scope: Scope,
+        step: OpenStep,
+        status: StepStatus,
+        result: Encoded | bytes | None = None,
+        *,
+        error: BaseException | None = None,
+        members: Mapping[str, object] | None = None,
+    ) -> None:
+        """Write a step's outcome."""
+        event: dict[str, object] = {
+            "of": step.id,
+            "status": status.value,
+            "ms": round((time.monotonic_ns() - step.began) / 1e6, 3),
+        }
+        holes: list[str] = []
+        if isinstance(result, Encoded):
+            event["result"] = ref_members(self._writer.body(result.data))
+            holes.extend(result.holes)
+        elif result is not None:
+            event["result"] = ref_members(self._writer.body(result))
+        if error is not None:
+            event["error"] = self._error(error, holes)
+        if members:
+            event.update(members)
+        if holes:
+            event["holes"] = holes
+        self._write(scope, "outcome", event)
+        if step.call is not None and self.recorder.answerer is not None:
+            self.recorder.answerer.finished(step.call, status)
+
+    def note(
+        self, scope: Scope, kind: Kind, name: str, body: Encoded | None = None, members: Mapping[str, object] | None = None
+    ) -> str:
+        """Write a step that is intent and outcome in one; returns its id."""
+        event: dict[str, object] = {"kind": kind.value, "name": self.gate.text(name), **self._place(scope), "status": "ok"}
+        if body is not None:
+            event["args"] = ref_members(self._writer.body(body.data))
+            if body.holes:
+                event["holes"] = list(body.holes)
+        if members:
+            event.update(members)
+        self.facts.steps += 1
+        return self._writer.step_id(self._write(scope, "step", event))
+
+    def event(self, scope: Scope, kind: str, members: Mapping[str, object]) -> None:
+        """Write an event that is no step (``chunk``, ``hole``)."""
+        self._write(scope, kind, members)
+
+    def declare_volatile(self, tool: str, paths: tuple[str, ...]) -> None:
+        """Add a tool's volatile paths to the run's rules, which are stored with the run."""
+        if tool in self.volatile.paths:
+            return
+        with self._lock:
+            self.volatile = VolatileRules(self.volatile.version, {**self.volatile.paths, tool: paths})
+            self.save()
+
+    def write_environment(self, found: Mapping[str, object]) -> None:
+        """Store the environment of the recording process."""
+        self._writer.event("environment", {"body": self.body(self.encode(found).data)})
+
+    def body(self, data: bytes) -> dict[str, object]:
+        """Store redacted bytes; returns the reference as it stands in an event."""
+        return ref_members(self._writer.body(data))
+
+    def encode(self, value: object) -> Encoded:
+        """Encode a value for this run."""
+        return encode(value, self.gate)
+
+    # -- model inputs -----------------------------------------------------------------------------
+
+    def model_input(self, lane: Lane, parts: Sequence[Part], *, rebuilt: bool) -> tuple[dict[str, object], str]:
+        """Store the segments of a model input; returns the event's ``input`` and its chained hash."""
+        adds: list[tuple[Part, BodyRef]] = []
+        hashes: list[str] = []
+        digest = ""
+        for part in parts:
+            data = dumps_json(self.gate.value(part.value)).encode("utf-8", "surrogatepass")  # type: ignore[arg-type]  # the gate keeps JSON types
+            ref = self._writer.body(data)
+            digest = chain(digest, part.kind, ref.sha256)
+            hashes.append(digest)
+            adds.append((part, ref))
+        keep = 0
+        if lane.input_step is not None and lane.inputs_since_full < FULL_INPUT_EVERY - 1:
+            for known, new in zip(lane.input_hashes, hashes, strict=False):
+                if known != new:
+                    break
+                keep += 1
+        members: dict[str, object] = {
+            "hash": digest,
+            "n": len(parts),
+            "base": lane.input_step if keep else None,
+            "keep": keep,
+            "add": [
+                {"kind": part.kind, "name": self.gate.text(part.name), "ref": ref_members(ref)} for part, ref in adds[keep:]
+            ],
+        }
+        if rebuilt:
+            members["rebuilt"] = True
+        lane.inputs_since_full = lane.inputs_since_full + 1 if keep else 0
+        lane.input_hashes = tuple(hashes)
+        self._derive_versions(parts, adds)
+        return members, digest
+
+    def _derive_versions(self, parts: Sequence[Part], adds: Sequence[tuple[Part, BodyRef]]) -> None:
+        for name, kind in (("prompt", "system"), ("tool_schema", "tool_schema")):
+            if name not in self.facts.versions:
+                found = [ref.sha256 for part, ref in adds if part.kind == kind]
+                if found:
+                    self.facts.versions[name] = {"value": sha256_hex("".join(found).encode())[:16], "origin": "derived"}
+
+    def derive_route(self, base: str, model: str) -> None:
+        """Version of the model route where none is declared: base URL and model asked for."""
+        if "model_route" not in self.facts.versions:
+            value = sha256_hex(f"{base}\0{model}".encode("utf-8", "surrogatepass"))[:16]
+            self.facts.versions["model_route"] = {"value": value, "origin": "derived"}
+
+    # -- the run's own facts ----------------------------------------------------------------------
+
+    def meta(self) -> dict[str, object]:
+        """``run.json`` as it is now."""
+        facts = self.facts
+        redact = self.gate.text
+        meta: dict[str, object] = {
+            "format": FORMAT,
+            "run_id": facts.run_id,
+            "agent": redact(facts.agent),
+            "status": facts.status,
+            "mode": "recorded",
+            "started_at": facts.started_at,
+            "ended_at": facts.ended_at,
+            "thread_id": redact(facts.thread_id) if facts.thread_id else None,
+            "continues": facts.continues,
+            "trace_id": facts.trace_id,
+            "tags": {redact(k): redact(v) for k, v in list(facts.tags.items())},
+            "versions": facts.versions,
+            "models": facts.models,
+            "steps": facts.steps,
+            "failing_step": facts.failing_step,
+            "error": facts.error,
+            "entry": facts.entry,
+            "holes": facts.holes,
+            "owner": self.recorder.owner,
+            "roots": self.recorder.roots,
+            "rules": {
+                "redaction": self.gate.version() if self.recorder.redacting else {"version": "off", "kid": ""},
+                "volatile": {"version": self.volatile.version, "paths": {k: list(v) for k, v in self.volatile.paths.items()}},
+            },
+            "seal": self.recorder.seal(facts.run_id, facts.entry),
+        }
+        meta.update(self.recorder.mode_meta)
+        return {key: value for key, value in meta.items() if value not in (None, [], {})}
+
+    def save(self) -> None:
+        """Write ``run.json``."""
+        with self._lock:
+            self._writer.meta(self.meta())
+
+    def finish(self, status: str, error: BaseException | None) -> None:
+        """The root call returned or raised."""
+        facts = self.facts
+        facts.status = "waiting" if status == "ok" and self.waiting else status
+        facts.ended_at = time.time()
+        if error is not None:
+            facts.error = {"type": type(error).__name__, "message": self.gate.text(_message(error))[:2000]}
+        self._write(self.scope(), "end", {"status": facts.status, "steps": facts.steps})
+        self.save()
+        self._writer.close()
+
+    # -- inside -----------------------------------------------------------------------------------
+
+    def _place(self, scope: Scope) -> dict[str, object]:
+        lane = scope.lane
+        place: dict[str, object] = {"parent": scope.parent, "lane": lane.path}
+        if lane.path not in self._forked_lanes:
+            self._forked_lanes.add(lane.path)
+            place["fork"] = lane.forked_at
+        return place
+
+    def _write(self, scope: Scope, kind: str, members: Mapping[str, object]) -> int:
+        lane = scope.lane
+        with self._lock:
+            if lane.draws:
+                self.flush_draws(lane)
+            if kind in _COUNTED and not scope.inside_tool:
+                lane.events += 1
+            return self._writer.event(kind, members)
+
+    def flush_draws(self, lane: Lane) -> None:
+        """Write the values that the agent's code drew in a lane, ahead of its next event."""
+        with self._lock:
+            draws, lane.draws = lane.draws, []
+            self._drawn += len(draws)
+            if self._drawn <= MAX_DRAWS_PER_RUN:
+                self._writer.event("draws", {"lane": lane.path, "draws": draws})
+            elif not self._draws_cut:
+                self._draws_cut = True
+                self._writer.event("hole", {"of": None, "what": "clock and random values are not pinned from here: too many"})
+
+    def _error(self, error: BaseException, holes: list[str]) -> dict[str, object]:
+        described: dict[str, object] = {
+            "type": type(error).__qualname__,
+            "module": type(error).__module__,
+            "message": self.gate.text(_message(error)),
+        }
+        arguments = self.encode(list(error.args))
+        if arguments.holes:
+            holes.append("not replayable from here: the error's arguments cannot be encoded")
+        described["args"] = ref_members(self._writer.body(arguments.data))
+        return described
+
+    def _announce(self, parent: str | None) -> None:
+        owner = self.recorder.owner
+        self._writer.event("writer", {"writer": self._writer.writer_id, **owner, "parent": parent})
+
+    @classmethod
+    def after_fork(cls) -> None:
+        """In a forked child: a new writer for every run that was open, so that no file has two writers."""
+        for run in list(cls._live):
+            run._lock = threading.RLock()
+            run._writer = RunWriter(run.recorder.disk, run._writer.directory, run.recorder.new_writer_id())
+            run._announce(None)
+
+
+def _message(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception as problem:
+        return f"<no message: {type(problem).__name__}>"

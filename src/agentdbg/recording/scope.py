@@ -1,0 +1,110 @@
+"""Where the current code stands: its run, its enclosing step, its lane. Context-local, immutable, cheap to copy."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar, Token
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+if TYPE_CHECKING:
+    from agentdbg.recording.run import RunRecording
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Lane:
+    """One line of execution: the root, or a task or thread forked below it.
+
+    Attributes:
+        path: Dotted fork path in creation order.
+        forked_at: Number of events the parent lane had written when this one was forked; ``None`` for the root.
+        events: Number of events written in this lane.
+        last_input: Chained hashes of the lane's latest model input, for ``{base, keep, add}``.
+    """
+
+    path: str = "0"
+    forked_at: int | None = None
+    events: int = 0
+    input_step: str | None = None
+    input_hashes: tuple[str, ...] = ()
+    inputs_since_full: int = 0
+    draws: list[tuple[str, str, object]] = field(default_factory=list)
+    _children: Iterator[int] = field(default_factory=itertools.count)
+
+    def fork(self) -> Lane:
+        """A new lane below this one."""
+        return Lane(f"{self.path}.{next(self._children)}", self.events)
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Attributes:
+    run: The run being recorded.
+    parent: Id of the enclosing step, or ``None`` at the top.
+    lane: The current lane.
+    inside_tool: A tool's body is running: calls below it are its children and are not replayed by themselves.
+    inside_http: An HTTP seam is already recording this call.
+    """
+
+    run: RunRecording
+    parent: str | None
+    lane: Lane
+    inside_tool: bool = False
+    inside_http: bool = False
+
+    def below(self, step: str, *, tool: bool = False) -> Scope:
+        """The scope inside a step."""
+        return replace(self, parent=step, inside_tool=self.inside_tool or tool)
+
+    def forked(self) -> Scope:
+        """The scope of a task or thread started here."""
+        return replace(self, lane=self.lane.fork())
+
+
+_current: ContextVar[Scope | None] = ContextVar("agentdbg_scope", default=None)
+
+
+def current() -> Scope | None:
+    """The scope of the running code, or ``None`` outside every run."""
+    return _current.get()
+
+
+def enter(scope: Scope | None) -> Token[Scope | None]:
+    """Make ``scope`` current; undo with ``leave``."""
+    return _current.set(scope)
+
+
+def leave(token: Token[Scope | None]) -> None:
+    """Undo ``enter``; from another context (a generator closed elsewhere) there is nothing to undo."""
+    try:
+        _current.reset(token)
+    except ValueError:
+        _current.set(None)
+
+
+@contextmanager
+def inside(scope: Scope | None) -> Iterator[None]:
+    """Run a block in ``scope``."""
+    token = _current.set(scope)
+    try:
+        yield
+    finally:
+        leave(token)
+
+
+def carried(scope: Scope, function: Callable[P, T]) -> Callable[P, T]:
+    """``function``, run in ``scope`` and nothing else of this context."""
+
+    def run_in_scope(*args: P.args, **kwargs: P.kwargs) -> T:
+        token = _current.set(scope)
+        try:
+            return function(*args, **kwargs)
+        finally:
+            leave(token)
+
+    return run_in_scope

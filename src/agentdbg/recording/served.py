@@ -1,0 +1,61 @@
+"""A recorded outcome, turned back into what the agent's code gets: a value, an exception, the items of a generator."""
+
+from __future__ import annotations
+
+import builtins
+import sys
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from agentdbg.model.canonical import loads
+from agentdbg.model.records import Json
+from agentdbg.recording.calls import Served
+
+
+@dataclass(frozen=True, slots=True)
+class ServedOutcome:
+    """What a replay's answer means for a wrapped function."""
+
+    served: Served
+
+    def deliver(self) -> Any:
+        """Return the recorded result, or raise the recorded error."""
+        if self.served.error is not None:
+            raise rebuild_error(self.served.error)
+        return None if self.served.result is None else loads(self.served.result)
+
+    def items(self) -> Generator[Any, Any, Any]:
+        """Yield what the recorded generator yielded, then end as it did."""
+        found = None if self.served.result is None else loads(self.served.result)
+        record = found if isinstance(found, dict) else {}
+        yield from record.get("items", [])
+        if self.served.error is not None:
+            raise rebuild_error(self.served.error)
+        return record.get("return")
+
+
+class RecordedError(Exception):
+    """Stands for a recorded exception whose class this process does not have."""
+
+
+def rebuild_error(error: Mapping[str, Json]) -> BaseException:
+    """Make the recorded exception again, without importing anything and without running its constructor.
+
+    The class is looked up among the built-in exceptions and the modules that are loaded already.
+    """
+    kind = _exception_class(str(error.get("module", "")), str(error.get("type", "")))
+    arguments = error.get("args")
+    made = kind.__new__(kind)
+    values = cast("list[Json]", arguments) if isinstance(arguments, list) else [error.get("message")]
+    made.args = tuple(values)
+    return made
+
+
+def _exception_class(module: str, qualname: str) -> type[BaseException]:
+    holder: object = builtins if module == "builtins" else sys.modules.get(module)
+    for part in qualname.split("."):
+        holder = getattr(holder, part, None)
+    if isinstance(holder, type) and issubclass(holder, BaseException):
+        return holder
+    return RecordedError
