@@ -58,16 +58,9 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "Bodies above this many bytes get a file of their own",
     ),
     Setting(
-        "recording.queue.records",
-        "AGENTDBG_QUEUE_RECORDS",
-        10_000,
-        "count",
-        "Records that may wait for a slow disk before one is dropped and counted",
-    ),
-    Setting(
         "recording.queue.bytes",
         "AGENTDBG_QUEUE_BYTES",
-        67_108_864,
+        33_554_432,
         "count",
         "Bytes that may wait for a slow disk before a record is dropped and counted",
     ),

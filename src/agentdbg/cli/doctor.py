@@ -1,0 +1,135 @@
+"""``agentdbg doctor``: what can be recorded here, where it goes, and which guard layers work."""
+
+from __future__ import annotations
+
+import os
+import platform
+import stat
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import click
+
+from agentdbg.cli.commands import Verb
+from agentdbg.cli.invocation import Invocation
+from agentdbg.cli.output import console, print_document, table, text
+from agentdbg.i18n.catalogue import message
+
+OK: Final = "ok"
+WARN: Final = "warn"
+ABSENT: Final = "absent"
+_STYLES: Final = {OK: "green", WARN: "yellow", ABSENT: ""}
+_CLIENTS: Final = {
+    "openai": "doctor.by_http_seam",
+    "anthropic": "doctor.by_http_seam",
+    "httpx": "doctor.http_seam",
+    "httpx2": "doctor.http_seam",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at.
+
+    Attributes:
+        area: ``python``, ``clients``, ``guard``, ``store`` or ``redaction``.
+        name: What it is.
+        state: ``ok``, ``warn`` or ``absent``.
+        value: What was found.
+        note: What that means, or what to do.
+    """
+
+    area: str
+    name: str
+    state: str
+    value: str
+    note: str = ""
+
+    def members(self) -> dict[str, str]:
+        """The check, as in ``checks[]``."""
+        return {
+            "area": self.area,
+            "name": self.name,
+            "status": self.state,
+            "value": self.value,
+            "note": self.note,
+        }
+
+
+@click.command("doctor", cls=Verb)
+@click.pass_obj
+def command(invocation: Invocation) -> None:
+    """Say what can be recorded here, where it goes, and which guard layers work."""
+    checks = [*_python(), *_clients(), *_guard(), *_store(invocation), _redaction(invocation)]
+    if invocation.json:
+        print_document("doctor", {"checks": [check.members() for check in checks]})
+        return
+    columns = [message(f"column.{name}") for name in ("area", "name", "status", "value", "note")]
+    rows = [
+        [check.area, check.name, text(check.state, _STYLES[check.state]), check.value, check.note] for check in checks
+    ]
+    console(invocation).print(table(columns, rows))
+
+
+def _python() -> Iterator[Check]:
+    yield Check("python", "version", OK, platform.python_version(), sys.executable)
+    yield Check("python", "platform", OK, platform.platform())
+    yield Check("python", "orjson", *_installed("orjson"), message("doctor.orjson"))
+
+
+def _clients() -> Iterator[Check]:
+    for name, note in _CLIENTS.items():
+        state, version = _installed(name)
+        yield Check("clients", name, state, version, message(note) if state == OK else "")
+
+
+def _installed(name: str) -> tuple[str, str]:
+    """Whether a distribution is installed, and its version."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return OK, version(name)
+    except PackageNotFoundError:
+        return ABSENT, ""
+
+
+def _guard() -> Iterator[Check]:
+    yield Check("guard", "audit hook", OK, message("doctor.works"), message("doctor.audit_hook"))
+    yield Check("guard", "kernel layers", ABSENT, "", message("doctor.no_kernel_layers"))
+
+
+def _store(invocation: Invocation) -> Iterator[Check]:
+    address = invocation.store_address
+    if "://" in address:
+        yield Check("store", "location", OK, address)
+        return
+    path = os.path.abspath(address)
+    try:
+        mode = stat.S_IMODE(os.stat(path).st_mode)
+    except OSError:
+        yield Check("store", "location", OK, path, message("doctor.store_missing"))
+        return
+    yield Check("store", "location", OK, path)
+    loose = os.name != "nt" and mode & 0o027
+    yield Check("store", "mode", WARN if loose else OK, f"{mode:04o}", message("doctor.store_loose") if loose else "")
+    writable = os.access(path, os.W_OK)
+    note = "" if writable else message("doctor.store_read_only")
+    yield Check("store", "writable", OK if writable else WARN, "yes" if writable else "no", note)
+
+
+def _redaction(invocation: Invocation) -> Check:
+    """Where the key of the placeholders comes from; the key itself is never looked at."""
+    from agentdbg.redaction.keys import ENV_KEY, ENV_KEY_FILE, default_key_path
+
+    if not invocation.settings.flag("recording.redaction"):
+        return Check("redaction", "key", WARN, "off", message("doctor.redaction_off"))
+    if os.environ.get(ENV_KEY, "").strip():
+        return Check("redaction", "key", OK, f"environment {ENV_KEY}")
+    named = os.environ.get(ENV_KEY_FILE, "").strip()
+    if named:
+        found = os.path.isfile(named)
+        return Check("redaction", "key", OK if found else WARN, named, "" if found else message("doctor.key_missing"))
+    path = default_key_path()
+    return Check("redaction", "key", OK, str(path), "" if path.is_file() else message("doctor.key_later"))

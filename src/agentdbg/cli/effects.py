@@ -1,0 +1,62 @@
+"""What a run did outside: every write and external call with how far it came."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from agentdbg.model.records import Effect, Step, StepStatus
+
+OUTWARD: Final = (Effect.WRITE, Effect.EXTERNAL)
+
+
+@dataclass(frozen=True, slots=True)
+class DoneEffect:
+    """One write or external call.
+
+    Attributes:
+        step: The call.
+        state: ``done``, ``in_doubt``, ``refused``, or ``served`` where a replay answered from the record.
+        repeated: Whether the same effect was done before in this run.
+    """
+
+    step: Step
+    state: str
+    repeated: bool
+
+    def members(self) -> dict[str, object]:
+        """The effect, as in ``effects[]``."""
+        step = self.step
+        return {
+            "step": step.n,
+            "name": step.name,
+            "state": self.state,
+            "key": step.idempotency_key,
+            "repeated": self.repeated,
+            "id": step.id,
+            "effect": step.effect,
+        }
+
+
+def effects_of(steps: Iterable[Step]) -> Iterator[DoneEffect]:
+    """All effects of a run, in the order of its steps. Two are the same when their keys are, or their fingerprints."""
+    seen: set[str] = set()
+    for step in steps:
+        if step.effect not in OUTWARD:
+            continue
+        state = state_of(step)
+        identity = step.idempotency_key or step.fingerprint
+        reached = state in ("done", "in_doubt") and identity is not None
+        yield DoneEffect(step, state, reached and identity in seen)
+        if reached and identity is not None:
+            seen.add(identity)
+
+
+def state_of(step: Step) -> str:
+    """How far an effect came. An error from a write says nothing about what was done: it is in doubt."""
+    if step.attrs.get("refused"):
+        return "refused"
+    if step.attrs.get("served"):
+        return "served"
+    return "done" if step.status in (StepStatus.OK, StepStatus.PARTIAL) else "in_doubt"

@@ -1,0 +1,64 @@
+"""``agentdbg open`` and the bare program: the debugger and the run list."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import click
+
+from agentdbg.cli.commands import Verb
+from agentdbg.cli.errors import Status, Trouble
+from agentdbg.cli.invocation import Invocation, on_terminal
+from agentdbg.cli.runs import print_runs
+from agentdbg.cli.show import find_step
+from agentdbg.i18n.catalogue import message
+
+
+@click.command("open", cls=Verb)
+@click.argument("run")
+@click.option("--step", "number", type=click.IntRange(min=1), metavar="N", help="Start at this step.")
+@click.option("--theme", metavar="NAME", help="Theme of the debugger.")
+@click.option("--follow", is_flag=True, help="Stay at the end while the run grows.")
+@click.pass_obj
+def command(invocation: Invocation, run: str, number: int | None, theme: str | None, follow: bool) -> Status:
+    """Open RUN in the debugger, at the point of failure."""
+    return open_run(invocation, run, number=number, theme=theme, follow=follow)
+
+
+def open_run(
+    invocation: Invocation,
+    address: str,
+    *,
+    store_address: str | None = None,
+    number: int | None = None,
+    theme: str | None = None,
+    follow: bool = False,
+) -> Status:
+    """Open the debugger on a run.
+
+    Raises:
+        Trouble: There is no such run or step, or no terminal to show it on.
+    """
+    store = invocation.open_store(store_address)
+    with closing(invocation.resolve(address, store)) as source:
+        if number is not None:
+            find_step(source, number)
+        run_id = source.summary().run_id
+    if not on_terminal():
+        raise Trouble(message("error.no_terminal", run=run_id))
+    from agentdbg.ui.app import run_app
+
+    run_app(store, address, step=number, theme=theme or invocation.settings.text("theme") or None, follow=follow)
+    return Status.SAME
+
+
+def open_runs(invocation: Invocation) -> Status:
+    """The run list; without a terminal the same list as text."""
+    store = invocation.open_store()
+    if not on_terminal():
+        print_runs(invocation, list(store.summaries()), store.location())
+        return Status.SAME
+    from agentdbg.ui.app import run_app
+
+    run_app(store, None, theme=invocation.settings.text("theme") or None)
+    return Status.SAME

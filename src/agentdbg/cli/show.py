@@ -1,0 +1,96 @@
+"""``agentdbg show``: a run, one of its steps or its effects, as text or JSON."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import click
+
+from agentdbg.cli import brief, steptext
+from agentdbg.cli.commands import Verb
+from agentdbg.cli.describe import run_members, step_members
+from agentdbg.cli.effects import DoneEffect, effects_of
+from agentdbg.cli.errors import Trouble
+from agentdbg.cli.invocation import Invocation
+from agentdbg.cli.output import NOTHING, console, print_document, table, text
+from agentdbg.debugging.document import duration_words
+from agentdbg.i18n.catalogue import message
+from agentdbg.model.records import Step
+from agentdbg.store.protocols import RunSource
+
+
+@click.command("show", cls=Verb)
+@click.argument("run")
+@click.option("--step", "number", type=click.IntRange(min=1), metavar="N", help="One step, with its bodies.")
+@click.option("--brief", "as_brief", is_flag=True, help="One screen, for an incident channel.")
+@click.option("--effects", "only_effects", is_flag=True, help="What the run did outside.")
+@click.pass_obj
+def command(invocation: Invocation, run: str, number: int | None, as_brief: bool, only_effects: bool) -> None:
+    """Print what was recorded about RUN."""
+    with closing(invocation.resolve(run)) as source:
+        if invocation.json:
+            _print_json(source, number, only_effects)
+        elif number is not None:
+            steptext.print_step(invocation, source, find_step(source, number))
+        elif only_effects:
+            _print_effects(invocation, source)
+        else:
+            brief.print_brief(invocation, source)
+            if not as_brief:
+                _print_steps(invocation, source)
+        if not invocation.json:
+            invocation.warn([f"{source.summary().run_id}: {problem}" for problem in source.problems()])
+
+
+def find_step(source: RunSource, number: int) -> Step:
+    """The step that people call ``number``.
+
+    Raises:
+        Trouble: The run has no such step.
+    """
+    steps = source.steps()
+    if number > len(steps):
+        run_id = source.summary().run_id
+        raise Trouble(message("error.no_step", run=run_id, step=number, count=len(steps)))
+    return steps[number - 1]
+
+
+def _print_json(source: RunSource, number: int | None, only_effects: bool) -> None:
+    members: dict[str, object] = {"run": {**run_members(source.summary()), "problems": list(source.problems())}}
+    if number is not None:
+        step = find_step(source, number)
+        members["steps"] = [{**step_members(step), **steptext.bodies(source, step)}]
+    elif not only_effects:
+        members["steps"] = (step_members(step) for step in source.steps())
+    members["effects"] = (effect.members() for effect in effects_of(source.steps()))
+    print_document("show", members)
+
+
+def _print_effects(invocation: Invocation, source: RunSource) -> None:
+    rows = [_effect_row(effect) for effect in effects_of(source.steps())]
+    if not rows:
+        console(invocation).print(text(message("effects.none")))
+        return
+    columns = [message(f"column.{name}") for name in ("step", "effect", "state", "name", "key", "note")]
+    console(invocation).print(table(columns, rows, right=[columns[0]]))
+
+
+def _effect_row(effect: DoneEffect) -> list[object]:
+    step = effect.step
+    note = message("effects.repeated") if effect.repeated else ""
+    return [step.n, step.effect, effect.state.replace("_", " "), step.name, step.idempotency_key, note]
+
+
+def _print_steps(invocation: Invocation, source: RunSource) -> None:
+    columns = [message(f"column.{name}") for name in ("step", "kind", "effect", "status", "took", "name")]
+    rows = [
+        [step.n, step.kind, step.effect or "", step.status, _took(step), text("  " * min(step.depth, 20) + step.name)]
+        for step in source.steps()
+    ]
+    out = console(invocation)
+    out.print()
+    out.print(table(columns, rows, right=[columns[0], columns[4]]))
+
+
+def _took(step: Step) -> str:
+    return NOTHING if step.latency_ms is None else duration_words(step.latency_ms)

@@ -1,0 +1,54 @@
+"""How far an effect came, and which are repeated."""
+
+from __future__ import annotations
+
+import pytest
+
+from agentdbg.cli.effects import effects_of, state_of
+from agentdbg.model.records import Effect, Json, Kind, Step, StepStatus
+
+
+def step(n: int, *, effect: Effect | None = Effect.WRITE, **members: object) -> Step:
+    return Step(n, f"w:{n}", Kind.TOOL, "pay", effect, **members)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("status", "attrs", "state"),
+    [
+        (StepStatus.OK, {}, "done"),
+        (StepStatus.OPEN, {}, "in_doubt"),
+        (StepStatus.ERROR, {}, "in_doubt"),
+        (StepStatus.CANCELLED, {}, "in_doubt"),
+        (StepStatus.TIMED_OUT, {}, "in_doubt"),
+        (StepStatus.ERROR, {"refused": True}, "refused"),
+        (StepStatus.OK, {"served": True}, "served"),
+    ],
+)
+def test_how_far_an_effect_came(status: StepStatus, attrs: dict[str, Json], state: str) -> None:
+    assert state_of(step(1, status=status, attrs=attrs)) == state
+
+
+def test_reads_are_no_effects_and_the_same_key_twice_is_repeated() -> None:
+    found = list(
+        effects_of(
+            [
+                step(1, effect=Effect.READ, fingerprint="fp1:a"),
+                step(2, fingerprint="fp1:a"),
+                step(3, fingerprint="fp1:a"),
+                step(4, fingerprint="fp1:b", idempotency_key="k"),
+                step(5, fingerprint="fp1:c", idempotency_key="k", attrs={"refused": True}),
+                step(6, fingerprint="fp1:c", idempotency_key="k"),
+                step(7),
+                step(8),
+            ]
+        )
+    )
+    assert [(effect.step.n, effect.repeated) for effect in found] == [
+        (2, False),
+        (3, True),
+        (4, False),
+        (5, False),
+        (6, True),
+        (7, False),
+        (8, False),
+    ]
