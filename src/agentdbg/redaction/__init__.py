@@ -1,0 +1,1 @@
+"""Redaction: the one gate through which every byte to be written passes."""
