@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from agentdbg.cli.effects import DoneEffect, effects_of
 from agentdbg.cli.invocation import Invocation
-from agentdbg.cli.output import NOTHING, console, facts, local_time
+from agentdbg.cli.output import NOTHING, local_time, print_facts
 from agentdbg.debugging.document import duration_words
 from agentdbg.debugging.marks import first_divergence_id
 from agentdbg.debugging.overview import Overview, gather
@@ -19,7 +19,7 @@ _LISTED = 6
 
 def print_brief(invocation: Invocation, source: RunSource) -> None:
     """Print the screen."""
-    console(invocation).print(facts([(message(f"brief.{key}"), value) for key, value in _pairs(source) if value]))
+    print_facts(invocation, [(message(f"brief.{key}"), value) for key, value in _pairs(source) if value])
 
 
 def _pairs(source: RunSource) -> list[tuple[str, object]]:

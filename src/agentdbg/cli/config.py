@@ -9,7 +9,7 @@ import click
 
 from agentdbg.cli.commands import Verb
 from agentdbg.cli.invocation import Invocation
-from agentdbg.cli.output import console, facts, print_document, table
+from agentdbg.cli.output import console, print_document, print_facts, print_table
 from agentdbg.config.files import PROJECT_FILE
 from agentdbg.config.paths import cache_dir, config_dir, data_dir, state_dir
 from agentdbg.config.settings import Resolved
@@ -39,9 +39,9 @@ def command(invocation: Invocation) -> None:
         for entry in resolved
     ]
     out = console(invocation)
-    out.print(table(columns, rows))
+    print_table(invocation, columns, rows)
     out.print()
-    out.print(facts([(message(f"config.{name}"), path) for name, path in {**files, **directories}.items()]))
+    print_facts(invocation, [(message(f"config.{name}"), path) for name, path in {**files, **directories}.items()])
 
 
 def _members(entry: Resolved) -> dict[str, object]:

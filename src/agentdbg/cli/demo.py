@@ -11,7 +11,7 @@ from agentdbg.cli.commands import Verb
 from agentdbg.cli.describe import run_members
 from agentdbg.cli.errors import Status, Trouble
 from agentdbg.cli.invocation import Invocation, complain, on_terminal
-from agentdbg.cli.output import console, print_document, table
+from agentdbg.cli.output import print_document, print_table
 from agentdbg.config.resources import demo_runs_dir
 from agentdbg.i18n.catalogue import message
 from agentdbg.model.records import RunSummary
@@ -75,4 +75,4 @@ def _print_cases(invocation: Invocation, runs: list[RunSummary]) -> None:
         return
     columns = [message(f"column.{name}") for name in ("case", "agent", "status", "steps", "about")]
     rows = [[case_name(run), run.agent, run.status, run.steps, run.flag or run.tags.get("title", "")] for run in runs]
-    console(invocation).print(table(columns, rows, right=[columns[3]]))
+    print_table(invocation, columns, rows, right=[columns[3]])

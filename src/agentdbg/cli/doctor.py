@@ -14,7 +14,7 @@ import click
 
 from agentdbg.cli.commands import Verb
 from agentdbg.cli.invocation import Invocation
-from agentdbg.cli.output import console, print_document, table, text
+from agentdbg.cli.output import print_document, print_table, text
 from agentdbg.i18n.catalogue import message
 
 OK: Final = "ok"
@@ -70,7 +70,7 @@ def command(invocation: Invocation) -> None:
     rows = [
         [check.area, check.name, text(check.state, _STYLES[check.state]), check.value, check.note] for check in checks
     ]
-    console(invocation).print(table(columns, rows))
+    print_table(invocation, columns, rows)
 
 
 def _python() -> Iterator[Check]:

@@ -15,13 +15,13 @@ from agentdbg.model.safe_text import safe_block, safe_line
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
     from rich.text import Text
 
     from agentdbg.cli.invocation import Invocation
 
 NOTHING: Final = "–"
 _PIPE_WIDTH: Final = 10_000
+_DRAWN_ROWS: Final = 500
 _HIDDEN: Final = re.compile(
     r"[\x7f-\x9f\xad\u0600-\u0605\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff0-\uffff\U000e0000-\U000e0fff]"
 )
@@ -72,11 +72,18 @@ def console(invocation: Invocation, *, stderr: bool = False) -> Console:
 
 
 def text(recorded: object, style: str = "") -> Text:
-    """Recorded text on one line, harmless, never markup."""
+    """Recorded text on one line, harmless, never markup. A ready-made text stays as it is."""
     from rich.text import Text
 
-    line = NOTHING if recorded is None or recorded == "" else safe_line(str(recorded))
+    if isinstance(recorded, Text):
+        return recorded
+    line = text_of(recorded)
     return Text(line, style=style or _STYLES.get(line, ""))
+
+
+def text_of(recorded: object) -> str:
+    """The same without a style."""
+    return NOTHING if recorded is None or recorded == "" else safe_line(str(recorded))
 
 
 def block(recorded: str) -> Text:
@@ -86,31 +93,54 @@ def block(recorded: str) -> Text:
     return Text(safe_block(recorded))
 
 
-def table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, right: Sequence[str] = ()) -> Table:
-    """A plain table; cells are recorded values or ready-made texts."""
+def print_table(
+    invocation: Invocation, columns: Sequence[str], rows: Sequence[Sequence[object]], *, right: Sequence[str] = ()
+) -> None:
+    """Print a table; cells are recorded values or ready-made texts."""
+    out = console(invocation)
+    if not out.is_terminal or len(rows) > _DRAWN_ROWS:
+        _write_columns([columns, *rows], [column in right for column in columns])
+        return
     from rich.table import Table
-    from rich.text import Text
 
     drawn = Table(box=None, pad_edge=False, show_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for column in columns:
         numeric = column in right
-        drawn.add_column(Text(column), justify="right" if numeric else "left", no_wrap=numeric, overflow="fold")
+        drawn.add_column(text(column), justify="right" if numeric else "left", no_wrap=numeric, overflow="fold")
     for row in rows:
-        drawn.add_row(*[cell if isinstance(cell, Text) else text(cell) for cell in row])
-    return drawn
+        drawn.add_row(*[text(cell) for cell in row])
+    out.print(drawn)
 
 
-def facts(pairs: Sequence[tuple[str, object]]) -> Table:
-    """Names and values, one pair a line."""
+def print_facts(invocation: Invocation, pairs: Sequence[tuple[str, object]]) -> None:
+    """Print names and values, one pair a line."""
+    out = console(invocation)
+    if not out.is_terminal:
+        _write_columns(pairs, [False, False])
+        return
     from rich.table import Table
-    from rich.text import Text
 
     drawn = Table.grid(padding=(0, 2, 0, 0))
     drawn.add_column(no_wrap=True)
     drawn.add_column(overflow="fold")
     for name, value in pairs:
-        drawn.add_row(Text(name, style="bold"), value if isinstance(value, Text) else text(value))
-    return drawn
+        drawn.add_row(text(name, "bold"), text(value))
+    out.print(drawn)
+
+
+def _write_columns(rows: Sequence[Sequence[object]], right: Sequence[bool]) -> None:
+    """Aligned plain lines: quick for many rows, and nothing cut off or wrapped in a pipe."""
+    from rich.cells import cell_len
+
+    lines = [[text_of(cell) for cell in row] for row in rows]
+    sizes = [[len(cell) if cell.isascii() else cell_len(cell) for cell in line] for line in lines]
+    widths = [max(column) for column in zip(*sizes, strict=True)]
+    for line, used in zip(lines, sizes, strict=True):
+        parts = []
+        for cell, size, width, to_right in zip(line, used, widths, right, strict=True):
+            blank = " " * (width - size)
+            parts.append(blank + cell if to_right else cell + blank)
+        sys.stdout.write("  ".join(parts).rstrip() + "\n")
 
 
 def local_time(seconds: float | None) -> str:

@@ -13,7 +13,7 @@ import click
 from agentdbg.cli.commands import Verb
 from agentdbg.cli.errors import Status, Trouble
 from agentdbg.cli.invocation import Invocation
-from agentdbg.cli.output import console, facts, print_document, text
+from agentdbg.cli.output import console, print_document, print_facts, text
 from agentdbg.cli.verdicts import exit_status
 from agentdbg.i18n.catalogue import message
 from agentdbg.store.protocols import RunSource, RunStore
@@ -101,7 +101,7 @@ def _print_plan(invocation: Invocation, lines: Sequence[str]) -> None:
 
 def _print_outcome(invocation: Invocation, outcome: Outcome) -> None:
     pairs = [(name.replace("_", " "), _shown(value)) for name, value in outcome.members().items()]
-    console(invocation).print(facts([pair for pair in pairs if pair[1]]))
+    print_facts(invocation, [pair for pair in pairs if pair[1]])
 
 
 def _shown(value: object) -> str:

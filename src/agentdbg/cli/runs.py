@@ -8,7 +8,7 @@ from agentdbg.cli import parameters
 from agentdbg.cli.commands import Verb
 from agentdbg.cli.describe import matches, run_members
 from agentdbg.cli.invocation import Invocation
-from agentdbg.cli.output import console, local_time, print_document, table, text
+from agentdbg.cli.output import console, local_time, print_document, print_table, text
 from agentdbg.i18n.catalogue import message
 from agentdbg.model.records import RunStatus, RunSummary
 
@@ -53,7 +53,7 @@ def print_runs(invocation: Invocation, runs: list[RunSummary], location: str) ->
         return
     columns = [message(f"column.{name}") for name in ("run", "status", "agent", "started", "steps", "mode", "about")]
     rows = [_row(run) for run in runs]
-    console(invocation).print(table(columns, rows, right=[columns[4]]))
+    print_table(invocation, columns, rows, right=[columns[4]])
 
 
 def _row(run: RunSummary) -> list[object]:

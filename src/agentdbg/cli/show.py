@@ -12,7 +12,7 @@ from agentdbg.cli.describe import run_members, step_members
 from agentdbg.cli.effects import DoneEffect, effects_of
 from agentdbg.cli.errors import Trouble
 from agentdbg.cli.invocation import Invocation
-from agentdbg.cli.output import NOTHING, console, print_document, table, text
+from agentdbg.cli.output import NOTHING, console, print_document, print_table, text
 from agentdbg.debugging.document import duration_words
 from agentdbg.i18n.catalogue import message
 from agentdbg.model.records import Step
@@ -72,7 +72,7 @@ def _print_effects(invocation: Invocation, source: RunSource) -> None:
         console(invocation).print(text(message("effects.none")))
         return
     columns = [message(f"column.{name}") for name in ("step", "effect", "state", "name", "key", "note")]
-    console(invocation).print(table(columns, rows, right=[columns[0]]))
+    print_table(invocation, columns, rows, right=[columns[0]])
 
 
 def _effect_row(effect: DoneEffect) -> list[object]:
@@ -89,7 +89,7 @@ def _print_steps(invocation: Invocation, source: RunSource) -> None:
     ]
     out = console(invocation)
     out.print()
-    out.print(table(columns, rows, right=[columns[0], columns[4]]))
+    print_table(invocation, columns, rows, right=[columns[0], columns[4]])
 
 
 def _took(step: Step) -> str:

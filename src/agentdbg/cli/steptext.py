@@ -7,7 +7,7 @@ import json
 
 from agentdbg.cli.describe import ref_members
 from agentdbg.cli.invocation import Invocation
-from agentdbg.cli.output import block, console, facts, local_time, text
+from agentdbg.cli.output import block, console, local_time, print_facts, text
 from agentdbg.debugging.document import duration_words
 from agentdbg.i18n.catalogue import message
 from agentdbg.model.canonical import loads_json
@@ -17,8 +17,7 @@ from agentdbg.store.protocols import BodyMissing, RunSource
 
 def print_step(invocation: Invocation, source: RunSource, step: Step) -> None:
     """Print a step: what it was, its input or arguments, its result."""
-    out = console(invocation)
-    out.print(facts([(message(f"step.{key}"), value) for key, value in _pairs(step) if value not in (None, "")]))
+    print_facts(invocation, [(message(f"step.{key}"), value) for key, value in _pairs(step) if value not in (None, "")])
     for segment in source.segments(step):
         heading = " ".join(part for part in (segment.kind, segment.name) if part)
         _print_body(invocation, source, heading, segment.ref)
