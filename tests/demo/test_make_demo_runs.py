@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import json
 import os
+import platform
 import socket
 from pathlib import Path
 from typing import Any
@@ -57,7 +58,7 @@ def test_the_real_models_run_is_labelled(out: Path) -> None:
 def test_nothing_tells_where_it_was_recorded(out: Path) -> None:
     written = b"".join(path.read_bytes() for path in out.rglob("*") if path.is_file()).decode()
     boot = Path("/proc/sys/kernel/random/boot_id")
-    tells = [socket.gethostname(), str(out), os.getcwd(), "/tmp/"]
+    tells = [socket.gethostname(), platform.release(), str(out), os.getcwd(), "/tmp/"]
     tells += [boot.read_text().strip()] if boot.exists() else []
     tells += [f"/{getpass.getuser()}/"]
 
@@ -74,5 +75,6 @@ def test_recording_again_replaces_the_run(out: Path, tmp_path: Path) -> None:
 
 
 def test_a_program_that_records_nothing_is_no_success(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="quiet"):
-        make_demo_runs.record(make_demo_runs.Recording("quiet", ("this",)), tmp_path, "key")
+    for command, complaint in (("this", "was not recorded"), ("no_such_module", "ended with 1")):
+        with pytest.raises(make_demo_runs.NotRecordedError, match=f"{command} .*{complaint}"):
+            make_demo_runs.record(make_demo_runs.Recording(command, (command,)), tmp_path, "key")

@@ -3,13 +3,15 @@
     python -m agentdbg.demo.make_demo_runs                                  # incident and twin, on the stand-in
     python -m agentdbg.demo.make_demo_runs --real-model http://127.0.0.1:8811/v1   # and one with a real model
 
-Each run is a process of its own with a bare environment, in an empty directory, on a machine called ``demo``: what
-is recorded says nothing about where it was recorded. The key for redaction is made for the occasion and thrown away.
+Each run is a process of its own with a bare environment, in a directory that holds a copy of agentdbg and nothing
+else, on a machine called ``demo``: what is recorded says nothing about where it was recorded. The key for redaction
+is made for the occasion and thrown away.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import secrets
 import shutil
@@ -26,11 +28,17 @@ from agentdbg.demo.server import DemoServer
 
 PREFERRED_PORT = 8765
 NEUTRAL_MACHINE = """\
-import platform, socket
-socket.gethostname = platform.node = lambda: "demo"
+import os, platform, socket
+system = platform.uname()
+os.uname = lambda: os.uname_result((system.system, "demo", "demo", "demo", system.machine))
+socket.gethostname = platform.node = platform.release = lambda: "demo"
 from agentdbg.store import liveness
 liveness.boot_id = lambda: "demo"
 """
+
+
+class NotRecordedError(Exception):
+    """A run that cannot ship."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +73,13 @@ def record(recording: Recording, scratch: Path, key: str) -> Path:
         The recorded run's directory.
 
     Raises:
-        subprocess.CalledProcessError: The program failed.
-        FileNotFoundError: It ran, but nothing was recorded.
+        NotRecordedError: The program failed, or its recording is not complete.
     """
-    store, site = scratch / "store", scratch / "site"
-    work, home = scratch / recording.run_id / "work", scratch / recording.run_id / "home"
-    for directory in (site, work, home):
-        directory.mkdir(parents=True, exist_ok=True)
+    store, work = scratch / "store", scratch / recording.run_id / "work"
+    home, site = scratch / recording.run_id / "home", work / "site"
+    home.mkdir(parents=True)
+    shutil.copytree(Path(agentdbg.__file__).parent, site / "agentdbg", ignore=shutil.ignore_patterns("__pycache__"))
     (site / "sitecustomize.py").write_text(NEUTRAL_MACHINE, encoding="utf-8")
-    source = Path(agentdbg.__file__).parent.parent
     environment = {
         "AGENTDBG_REDACTION_KEY": key,
         "AGENTDBG_RUN_ID": recording.run_id,
@@ -82,13 +88,25 @@ def record(recording: Recording, scratch: Path, key: str) -> Path:
         "LANG": "C.UTF-8",
         "PATH": os.defpath,
         "PYTHONHASHSEED": "0",
-        "PYTHONPATH": os.pathsep.join((str(site), str(source))),
+        "PYTHONPATH": str(site),
         "TZ": "UTC",
     }
-    subprocess.run([sys.executable, "-m", *recording.command], check=True, cwd=work, env=environment)
+    done = subprocess.run(
+        [sys.executable, "-m", *recording.command],
+        cwd=work,
+        env=environment,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
     found = store / "runs" / recording.run_id
+    if done.returncode != 0 or "agentdbg:" in done.stderr:
+        raise NotRecordedError(f"{recording.run_id} ended with {done.returncode}\n{done.stderr}")
     if not (found / "run.json").is_file():
-        raise FileNotFoundError(f"{recording.run_id} ran, but was not recorded")
+        raise NotRecordedError(f"{recording.run_id} ran, but was not recorded")
+    status = json.loads((found / "run.json").read_bytes()).get("status")
+    if status not in ("ok", "waiting"):
+        raise NotRecordedError(f"{recording.run_id} is recorded as {status}")
     return found
 
 
@@ -100,7 +118,18 @@ def publish(runs: Sequence[Path], out: Path) -> None:
         if target.exists():
             shutil.rmtree(target)
         shutil.copytree(run, target)
+        make_neutral(target / "run.json")
         shutil.copyfile(run.parent.parent / "store.json", out / "store.json")
+
+
+def make_neutral(file: Path) -> None:
+    """Drop the recording machine's own directories from a ``run.json``; the events hold neutral paths already."""
+    content = json.loads(file.read_bytes())
+    content.pop("roots", None)
+    entry = content["entry"]
+    entry["argv"][0] = entry["callable"]["file"]
+    entry["path"] = [path for path in entry.get("path", []) if path.startswith("{")]
+    file.write_text(json.dumps(content, ensure_ascii=False, separators=(",", ":")), encoding="utf-8")
 
 
 def stand_in() -> DemoServer:
@@ -124,7 +153,7 @@ def main(argv: list[str] | None = None) -> int:
             recordings += (real_model_recording(options.real_model),)
         try:
             runs = [record(recording, Path(directory), key) for recording in recordings]
-        except (subprocess.CalledProcessError, FileNotFoundError) as error:
+        except NotRecordedError as error:
             print(f"nothing published: {error}", file=sys.stderr)
             return 1
         publish(runs, options.out)
