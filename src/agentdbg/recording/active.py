@@ -100,8 +100,6 @@ class ActiveCall:
 
 def record_served(run: RunRecording, scope: Scope, step: OpenStep, found: Served) -> None:
     """Write a served outcome into the replay's own record, byte for byte as it was recorded."""
-    for number, placeholder in found.surrogates:
-        run.gate.adopt_int(number, placeholder)
     if found.result is not None:
         run.gate.adopt(found.result.decode("utf-8", "replace"))
     members: dict[str, object] = {"served_from": found.step}

@@ -87,6 +87,7 @@ class AgentCalls:
                 "file": run.recorder.neutral(os.path.abspath(code.co_filename)),
             },
             "args": arguments,
+            "path": [run.recorder.neutral(place) for place in _program_path()],
             "argv": [run.gate.text(word) for word in sys.argv],
             "cwd": run.recorder.neutral(os.getcwd()),
             "python": ".".join(map(str, sys.version_info[:3])),
@@ -116,6 +117,12 @@ class RootCall(ActiveCall):
         if error is not None and not self.run.facts.failing_step:
             self.run.facts.failing_step = self.step.id
         self._guarded(lambda: self.run.finish(status, error))
+
+
+def _program_path() -> list[str]:
+    """Where the program's own modules are found: the search path without the interpreter's own places."""
+    own = tuple({sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix})
+    return [place for place in (os.path.abspath(entry or ".") for entry in sys.path) if not place.startswith(own)]
 
 
 def _mapping(value: object) -> dict[str, object]:

@@ -52,7 +52,6 @@ class Served:
     error: Mapping[str, Json] | None = None
     attrs: Mapping[str, Json] = field(default_factory=dict)
     stream: tuple[bytes, ...] = ()
-    surrogates: tuple[tuple[int, str], ...] = ()
 
 
 class ReplayStop(BaseException):

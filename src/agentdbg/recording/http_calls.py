@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -248,8 +247,3 @@ def _decoder(encoding: str, other: Decoder | None) -> Callable[[bytes], bytes]:
         return out if isinstance(out, bytes) else b"".join(out)
 
     return decode
-
-
-def monotonic_ms() -> float:
-    """Milliseconds on the monotonic clock."""
-    return time.monotonic_ns() / 1e6

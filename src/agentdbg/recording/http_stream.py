@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from time import monotonic_ns
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.model.canonical import dumps, dumps_json, loads_json
@@ -45,7 +45,7 @@ class StreamRecord:
         self._chunks: list[int] = []
         self._changed = False
         self._ended = False
-        self._began = self._flushed = time.monotonic_ns()
+        self._began = self._flushed = monotonic_ns()
 
     def feed(self, data: bytes) -> None:
         """Take the next bytes."""
@@ -53,7 +53,7 @@ class StreamRecord:
             self._chunks.append(len(data))
         for event in self._splitter.feed(data):
             self._take(event)
-        if time.monotonic_ns() - self._flushed >= FLUSH_NS:
+        if monotonic_ns() - self._flushed >= FLUSH_NS:
             self._flush()
 
     def close(self, attrs: dict[str, object], members: dict[str, object]) -> tuple[bytes | None, bool]:
@@ -79,7 +79,7 @@ class StreamRecord:
         return dumps_json(response.output).encode("utf-8", "surrogatepass"), self._ended or response.complete
 
     def _ms(self) -> float:
-        return round((time.monotonic_ns() - self._began) / 1e6, 1)
+        return round((monotonic_ns() - self._began) / 1e6, 1)
 
     def _take(self, event: SseEvent) -> None:
         data: Any = None
@@ -140,7 +140,7 @@ class StreamRecord:
         del self._pending[:count]
 
     def _flush(self) -> None:
-        self._flushed = time.monotonic_ns()
+        self._flushed = monotonic_ns()
         if not self._ready:
             return
         part = self._scope.run.body(dumps(self._ready))

@@ -119,6 +119,19 @@ def _clock(name: str, original: Callable[[], Any]) -> Callable[[], Any]:
     return clock
 
 
+def skip_sleeps(slept: Callable[[float], None]) -> None:
+    """In a replay: sleeps below a run end at once and are reported to ``slept``, which moves the clocks on."""
+
+    def sleep(seconds: float, /) -> None:
+        if scopes.current() is not None:
+            slept(seconds)
+        else:
+            real_sleep(seconds)
+
+    time.sleep = sleep
+    _rebind({id(real_sleep): sleep})
+
+
 def _rebind(replacements: dict[int, Callable[..., Any]]) -> None:
     """``from time import time`` in the agent's own modules: rebind the names they hold."""
     for name, module in list(sys.modules.items()):

@@ -50,6 +50,7 @@ class Recorder:
         self.run_id: str | None = os.environ.get("AGENTDBG_RUN_ID") or None
         self.mode_meta: dict[str, object] = {}
         self.capture_environment = True
+        self.surrogates: tuple[tuple[int, str], ...] = ()
         self.seen_root = False
         self.owner = owner_here()
         self._lock = threading.RLock()
@@ -158,7 +159,7 @@ class Recorder:
 
     def neutral(self, path: str) -> str:
         """A path without this machine's directories."""
-        from agentdbg.recording.environment import neutral_path
+        from agentdbg.recording.paths import neutral_path
 
         return neutral_path(path, **self.roots)
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
-import time
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from time import monotonic_ns
+from time import time as wall_time
 from typing import TYPE_CHECKING, ClassVar
 
 from agentdbg.model.canonical import dumps_json
@@ -46,7 +47,7 @@ class RunFacts:
     run_id: str
     agent: str
     status: str = "running"
-    started_at: float = field(default_factory=time.time)
+    started_at: float = field(default_factory=wall_time)
     ended_at: float | None = None
     thread_id: str | None = None
     continues: str | None = None
@@ -76,6 +77,8 @@ class RunRecording:
         self._writer = writer
         self._lock = threading.RLock()
         self._forked_lanes: set[str] = {"0"}
+        self._redacted = 0
+        self._surrogates = 0
         self._drawn = 0
         self._draws_cut = False
         RunRecording._live.add(self)
@@ -92,6 +95,8 @@ class RunRecording:
         run = cls(recorder, facts, writer)
         writer.meta(run.meta())
         run._announce(None)
+        for number, placeholder in recorder.surrogates:
+            run.gate.adopt_int(number, placeholder)
         recorder.environment(run)
         return run
 
@@ -157,7 +162,7 @@ class RunRecording:
         call = None
         if call_print and not scope.inside_tool:
             call = Call(step_id, kind, name, effect, scope.lane.path, call_print, "", arguments_hash)
-        return OpenStep(step_id, kind, time.monotonic_ns(), call)
+        return OpenStep(step_id, kind, monotonic_ns(), call)
 
     def end(
         self,
@@ -173,7 +178,7 @@ class RunRecording:
         event: dict[str, object] = {
             "of": step.id,
             "status": status.value,
-            "ms": round((time.monotonic_ns() - step.began) / 1e6, 3),
+            "ms": round((monotonic_ns() - step.began) / 1e6, 3),
         }
         holes: list[str] = []
         if isinstance(result, Encoded):
@@ -322,7 +327,7 @@ class RunRecording:
         """The root call returned or raised."""
         facts = self.facts
         facts.status = "waiting" if status == "ok" and self.waiting else status
-        facts.ended_at = time.time()
+        facts.ended_at = wall_time()
         if error is not None:
             facts.error = {"type": type(error).__name__, "message": self.gate.text(_message(error))[:2000]}
         self._write(self.scope(), "end", {"status": facts.status, "steps": facts.steps})
@@ -346,7 +351,17 @@ class RunRecording:
                 self.flush_draws(lane)
             if kind in _COUNTED and not scope.inside_tool:
                 lane.events += 1
+            if self.gate.count != self._redacted:
+                self._redacted = self.gate.count
+                members = self._with_surrogates(members)
             return self._writer.event(kind, members)
+
+    def _with_surrogates(self, members: Mapping[str, object]) -> Mapping[str, object]:
+        """Integers that stand for redacted ones are named beside the body that holds them."""
+        known = self.gate.surrogates()
+        new = known[self._surrogates :]
+        self._surrogates = len(known)
+        return {**members, "surrogates": [list(pair) for pair in new]} if new else members
 
     def flush_draws(self, lane: Lane) -> None:
         """Write the values that the agent's code drew in a lane, ahead of its next event."""

@@ -10,11 +10,12 @@ import base64
 import json
 import os
 import threading
-import time
 import zlib
 from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from time import monotonic, monotonic_ns, sleep
+from time import time as wall_time
 from typing import cast
 
 from agentdbg.model.hashing import sha256_hex
@@ -79,7 +80,7 @@ class Disk:
         self._queue: deque[tuple[str, bytes, bool]] | None = None
         self._queue_bytes = 0
         self._wake = threading.Event()
-        self._last_sync = time.monotonic()
+        self._last_sync = monotonic()
 
     @property
     def queued(self) -> bool:
@@ -108,7 +109,7 @@ class Disk:
             self._enqueue(path, record, droppable)
             return -1
         with self._lock:
-            began = time.monotonic()
+            began = monotonic()
             if self._failed_at and began - self._failed_at < RETRY_S:
                 self.stats.dropped += 1
                 return -1
@@ -117,7 +118,7 @@ class Disk:
             except OSError as error:
                 self.failed(error)
                 return -1
-            if time.monotonic() - began > SLOW_WRITE_S:
+            if monotonic() - began > SLOW_WRITE_S:
                 self._start_queue()
             return end
 
@@ -152,9 +153,9 @@ class Disk:
 
     def drain(self, seconds: float) -> None:
         """Wait for the queue to empty, for at most ``seconds``."""
-        deadline = time.monotonic() + seconds
-        while self._queue and time.monotonic() < deadline:
-            time.sleep(0.01)
+        deadline = monotonic() + seconds
+        while self._queue and monotonic() < deadline:
+            sleep(0.01)
         if self._queue:
             self.stats.dropped += len(self._queue)
             self._warn(f"{len(self._queue)} records were still waiting for a slow disk and are lost")
@@ -183,9 +184,9 @@ class Disk:
         self._failed_at = 0.0
         self.stats.records += 1
         self.stats.bytes += len(record)
-        if self._sync or (self._batch and time.monotonic() - self._last_sync > 1.0):
+        if self._sync or (self._batch and monotonic() - self._last_sync > 1.0):
             os.fdatasync(fd)
-            self._last_sync = time.monotonic()
+            self._last_sync = monotonic()
         return os.lseek(fd, 0, os.SEEK_CUR)
 
     def _open(self, path: str) -> int:
@@ -204,7 +205,7 @@ class Disk:
         self.stats.errors += 1
         self.stats.dropped += 1
         self.stats.last_error = f"{type(error).__name__}: {error.strerror or error}"
-        self._failed_at = time.monotonic()
+        self._failed_at = monotonic()
         if first:
             self._warn(f"recording degraded, the agent goes on: {error.strerror or error} ({error.filename or 'store'})")
 
@@ -291,7 +292,7 @@ class RunWriter:
         with self._lock:
             seq = self._seq
             self._seq = seq + 1
-            event: dict[str, object] = {"e": kind, "seq": seq, "mono": time.monotonic_ns(), "wall": time.time()}
+            event: dict[str, object] = {"e": kind, "seq": seq, "mono": monotonic_ns(), "wall": wall_time()}
             event.update(members)
             self._disk.append(self._events, encode_record(event))
         return seq

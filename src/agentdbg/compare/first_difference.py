@@ -1,0 +1,87 @@
+"""The first place where two JSON values differ, as a path."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agentdbg.model.records import Json
+
+SHOWN = 200
+ABSENT = "(absent)"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Attributes:
+    path: JSON path, ``$`` for the whole value.
+    expected: The recorded side as text, cut to ``SHOWN`` characters around the difference.
+    got: The other side.
+    """
+
+    path: str
+    expected: str
+    got: str
+
+
+def first_difference(expected: Json, got: Json, path: str = "$") -> Difference | None:
+    """Walk two values together; ``None`` when they are equal. ``1``, ``1.0`` and ``True`` are three values."""
+    stack: list[tuple[Json, Json, str]] = [(expected, got, path)]
+    while stack:
+        left, right, at = stack.pop()
+        if isinstance(left, dict) and isinstance(right, dict):
+            pairs = _members(left, right, at)
+            if isinstance(pairs, Difference):
+                return pairs
+            stack.extend(reversed(pairs))
+        elif isinstance(left, list) and isinstance(right, list):
+            stack.extend(reversed(_items(left, right, at)))
+        elif left is _MISSING or right is _MISSING:
+            return Difference(at, _shown(left), _shown(right))
+        elif type(left) is not type(right) or left != right:
+            if not (left != left and right != right):
+                return _scalar(left, right, at)
+    return None
+
+
+_MISSING: Json = ABSENT + "\0"
+
+
+def _members(left: dict[str, Json], right: dict[str, Json], at: str) -> list[tuple[Json, Json, str]] | Difference:
+    if list(left) != list(right) and set(left) == set(right):
+        order = next((a, b) for a, b in zip(left, right, strict=True) if a != b)
+        if all(left[key] == right[key] for key in left):
+            return Difference(at, f"member {order[0]!r} first", f"member {order[1]!r} first")
+    keys = [*left, *(key for key in right if key not in left)]
+    return [(left.get(key, _MISSING), right.get(key, _MISSING), f"{at}{_step(key)}") for key in keys]
+
+
+def _items(left: list[Json], right: list[Json], at: str) -> list[tuple[Json, Json, str]]:
+    count = max(len(left), len(right))
+    padded = [(side + [_MISSING] * (count - len(side))) for side in (left, right)]
+    return [(a, b, f"{at}[{i}]") for i, (a, b) in enumerate(zip(*padded, strict=True))]
+
+
+def _step(key: str) -> str:
+    return f".{key}" if key.isidentifier() else f"[{key!r}]"
+
+
+def _scalar(left: Json, right: Json, at: str) -> Difference:
+    if isinstance(left, str) and isinstance(right, str):
+        start = next((i for i, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right)))
+        begin = max(0, start - SHOWN // 4)
+        return Difference(at, _around(left, begin), _around(right, begin))
+    return Difference(at, _shown(left), _shown(right))
+
+
+def _around(text: str, begin: int) -> str:
+    cut = text[begin : begin + SHOWN]
+    return ("…" if begin else "") + cut + ("…" if begin + SHOWN < len(text) else "")
+
+
+def _shown(value: Json) -> str:
+    if value is _MISSING:
+        return ABSENT
+    from agentdbg.model.canonical import dumps_json
+
+    text = dumps_json(value)
+    return text if len(text) <= SHOWN else text[:SHOWN] + "…"

@@ -1,0 +1,281 @@
+"""A recorded run prepared for serving: its calls in order, their outcomes, and the values that the agent's code drew."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, cast
+
+from agentdbg.model.canonical import loads, loads_json
+from agentdbg.model.fingerprint import VolatileRules, drop_volatile, fingerprint
+from agentdbg.model.records import BodyRef, Json, Kind, Segment, Step, StepStatus
+from agentdbg.model.segments import Part, join_request
+from agentdbg.store.journal import ref_from
+from agentdbg.store.protocols import BodyMissing
+
+if TYPE_CHECKING:
+    from agentdbg.store.reader import DirectoryRunSource
+
+CALL_KINDS = frozenset((Kind.MODEL, Kind.TOOL, Kind.HTTP, Kind.APPROVAL))
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedCall:
+    """One call that a replay may serve.
+
+    Attributes:
+        asked: Position of the intent among all intents and outcomes of served calls.
+        ended: Position of the outcome, or ``None`` when the record has none.
+        error: Type, module, message and decoded argument list of a recorded exception.
+    """
+
+    step: str
+    kind: str
+    name: str
+    lane: str
+    fingerprint: str
+    arguments_hash: str
+    asked: int
+    ended: int | None
+    status: str
+    result: str | None = None
+    error: Mapping[str, Json] | None = None
+    attrs: Mapping[str, Json] = field(default_factory=dict)
+    stream: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Cassette:
+    """Attributes:
+    draws: ``[lane, source, site, value]`` in recorded order.
+    missing: Bodies that a served call needs and the record does not have, in words.
+    ends_early: The recording process died: the record ends before the run did.
+    """
+
+    calls: tuple[RecordedCall, ...]
+    draws: tuple[tuple[str, str, str, Json], ...]
+    bodies: Mapping[str, bytes]
+    missing: tuple[str, ...]
+    ends_early: bool
+    surrogates: tuple[tuple[int, str], ...] = ()
+
+
+def volatile_rules(meta: Mapping[str, Json]) -> VolatileRules:
+    """The volatile rules that a run was recorded under."""
+    rules = meta.get("rules")
+    stored = rules.get("volatile") if isinstance(rules, dict) else None
+    paths = stored.get("paths") if isinstance(stored, dict) else None
+    if not isinstance(stored, dict) or not isinstance(paths, dict):
+        return VolatileRules()
+    kept = {key: tuple(str(p) for p in value) for key, value in paths.items() if isinstance(value, list)}
+    return VolatileRules(str(stored.get("version", "v1")), kept)
+
+
+def build(source: DirectoryRunSource) -> Cassette:
+    """Read everything that serving a run needs."""
+    summary = source.summary()
+    rules = volatile_rules(summary.meta)
+    found = _Builder(source, rules)
+    for step in served_steps(source.steps()):
+        found.add(step)
+    ends_early = summary.status.value in ("lost", "running")
+    return found.cassette(ends_early)
+
+
+def served_steps(steps: Any) -> Iterator[Step]:
+    """The steps that a replay meets: those that are not inside a call whose outcome is served as a whole."""
+    inside: set[str] = set()
+    for step in steps:
+        if step.parent in inside:
+            inside.add(step.id)
+            continue
+        if step.kind in CALL_KINDS:
+            inside.add(step.id)
+        yield step
+
+
+class _Builder:
+    def __init__(self, source: DirectoryRunSource, rules: VolatileRules) -> None:
+        self._source = source
+        self._rules = rules
+        self._bodies: dict[str, bytes] = {}
+        self._missing: list[str] = []
+        self._surrogates: list[tuple[int, str]] = []
+        self._found: list[tuple[RecordedCall, tuple[float, int], tuple[float, int] | None]] = []
+
+    def add(self, step: Step) -> None:
+        """Take one step: redacted integers of all, outcomes of calls."""
+        events = [event for event in map(_parsed, self._source.events(step)) if event is not None]
+        for event in events:
+            self._surrogates.extend(_surrogates(event))
+        if step.kind not in CALL_KINDS:
+            return
+        intent = next((event for event in events if event.get("e") == "intent"), {})
+        outcome = next((event for event in reversed(events) if event.get("e") == "outcome"), None)
+        attrs = _mapping((outcome or {}).get("attrs"))
+        streams = attrs.pop("stream", None) if "stream" in attrs else None
+        refs = [ref for ref in map(ref_from, cast("list[Json]", streams or [])) if ref is not None]
+        result = ref_from((outcome or {}).get("result"))
+        call = RecordedCall(
+            step=step.id,
+            kind=step.kind.value,
+            name=step.name,
+            lane=str(intent.get("lane", "0")),
+            fingerprint=self._identity(step, intent),
+            arguments_hash=step.input_hash or (step.arguments.sha256 if step.arguments else ""),
+            asked=0,
+            ended=None,
+            status=str(outcome.get("status", "ok")) if outcome is not None else StepStatus.OPEN.value,
+            result=self._keep(step, result) if result is not None and not refs else None,
+            error=self._error(step, outcome),
+            attrs=attrs,
+            stream=tuple(key for key in (self._keep(step, ref) for ref in refs) if key is not None),
+        )
+        self._found.append((call, _moment(intent), None if outcome is None else _moment(outcome)))
+
+    def cassette(self, ends_early: bool) -> Cassette:
+        """Put the calls' intents and outcomes into one order."""
+        moments = sorted(
+            [(asked, i, False) for i, (_, asked, _) in enumerate(self._found)]
+            + [(ended, i, True) for i, (_, _, ended) in enumerate(self._found) if ended is not None]
+        )
+        places: dict[tuple[int, bool], int] = {(i, end): place for place, (_, i, end) in enumerate(moments)}
+        calls = []
+        for i, (call, _, _) in enumerate(self._found):
+            members = {name: getattr(call, name) for name in RecordedCall.__dataclass_fields__}
+            calls.append(RecordedCall(**{**members, "asked": places[i, False], "ended": places.get((i, True))}))
+        calls.sort(key=lambda call: call.asked)
+        missing, surrogates = tuple(self._missing), tuple(self._surrogates)
+        return Cassette(tuple(calls), self._draws(), self._bodies, missing, ends_early, surrogates)
+
+    def _draws(self) -> tuple[tuple[str, str, str, Json], ...]:
+        found: list[tuple[str, str, str, Json]] = []
+        for event in self._source.extra_events("draws"):
+            record = event.members
+            draws = record.get("draws")
+            for draw in draws if isinstance(draws, list) else []:
+                if isinstance(draw, list) and len(draw) == 3:
+                    found.append((str(record.get("lane", "0")), str(draw[0]), str(draw[1]), draw[2]))
+        return tuple(found)
+
+    def _identity(self, step: Step, intent: Mapping[str, Json]) -> str:
+        """The fingerprint, computed again from the bodies; the stored one where they are gone."""
+        stored = step.fingerprint or ""
+        try:
+            about = identity_of(self._source, step, intent)
+        except (BodyMissing, ValueError):
+            return stored
+        kept, _ = drop_volatile(about, self._rules.for_call(step.name))
+        return fingerprint(step.kind.value, step.name, kept)
+
+    def _keep(self, step: Step, ref: BodyRef) -> str | None:
+        if ref.sha256 in self._bodies:
+            return ref.sha256
+        try:
+            self._bodies[ref.sha256] = self._source.body(ref)
+        except BodyMissing as problem:
+            self._missing.append(f"step {step.n} ({step.name}): {problem}")
+            return None
+        return ref.sha256
+
+    def _error(self, step: Step, outcome: Mapping[str, Json] | None) -> dict[str, Json] | None:
+        error = _mapping((outcome or {}).get("error"))
+        if not error:
+            return None
+        ref = ref_from(error.pop("args", None))
+        if ref is not None:
+            key = self._keep(step, ref)
+            if key is not None:
+                error["args_body"] = key
+        return error
+
+
+def identity_of(source: DirectoryRunSource, step: Step, intent: Mapping[str, Json]) -> object:
+    """What a call's fingerprint covers.
+
+    Raises:
+        BodyMissing: A body that it needs cannot be read.
+        ValueError: A body is not what it should be.
+    """
+    if step.kind is Kind.MODEL and "input" in intent:
+        provider = _mapping(intent.get("attrs")).get("provider")
+        return {"path": provider, "body": join_request(request_parts(source, source.segments(step)))}
+    if step.arguments is None:
+        raise BodyMissing("no arguments recorded")
+    return loads(source.body(step.arguments))
+
+
+def request_parts(source: Any, segments: Any) -> list[Part]:
+    """The segments of a model input with their values.
+
+    Raises:
+        BodyMissing: A segment cannot be read.
+    """
+    found: list[Segment] = list(segments)
+    return [Part(part.kind, part.name, loads_json(source.body(part.ref))) for part in found]
+
+
+def write(cassette: Cassette, directory: str) -> None:
+    """Write a cassette for the child process: ``calls.json`` and ``bodies``."""
+    offsets: dict[str, list[int]] = {}
+    with open(f"{directory}/bodies", "xb") as file:
+        for digest, body in cassette.bodies.items():
+            offsets[digest] = [file.tell(), len(body)]
+            file.write(body)
+    calls = [{name: getattr(call, name) for name in RecordedCall.__dataclass_fields__} for call in cassette.calls]
+    with open(f"{directory}/calls.json", "x", encoding="ascii") as text:
+        found = {"calls": calls, "draws": cassette.draws, "offsets": offsets, "ends_early": cassette.ends_early}
+        json.dump({**found, "surrogates": cassette.surrogates}, text)
+
+
+def read(directory: str) -> Cassette:
+    """Read what ``write`` wrote; bodies are read when they are served."""
+    with open(f"{directory}/calls.json", "rb") as file:
+        found = json.load(file)
+    calls = tuple(RecordedCall(**{**call, "stream": tuple(call["stream"])}) for call in found["calls"])
+    draws = tuple((lane, source, site, value) for lane, source, site, value in found["draws"])
+    surrogates = tuple((int(number), str(placeholder)) for number, placeholder in found["surrogates"])
+    bodies = _Bodies(f"{directory}/bodies", found["offsets"])
+    return Cassette(calls, draws, bodies, (), bool(found["ends_early"]), surrogates)
+
+
+class _Bodies(Mapping[str, bytes]):
+    def __init__(self, path: str, offsets: Mapping[str, list[int]]) -> None:
+        self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        self._offsets = offsets
+
+    def __getitem__(self, digest: str) -> bytes:
+        offset, size = self._offsets[digest]
+        return os.pread(self._fd, size, offset)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._offsets)
+
+    def __len__(self) -> int:
+        return len(self._offsets)
+
+
+def _parsed(line: bytes) -> dict[str, Json] | None:
+    try:
+        event = loads_json(line)
+    except ValueError:
+        return None
+    return event if isinstance(event, dict) else None
+
+
+def _mapping(value: Json) -> dict[str, Json]:
+    return dict(value) if isinstance(value, dict) else {}
+
+
+def _surrogates(event: Mapping[str, Json]) -> Iterator[tuple[int, str]]:
+    pairs = event.get("surrogates")
+    for pair in pairs if isinstance(pairs, list) else []:
+        if isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], int) and isinstance(pair[1], str):
+            yield pair[0], pair[1]
+
+
+def _moment(event: Mapping[str, Json]) -> tuple[float, int]:
+    mono, seq = event.get("mono"), event.get("seq")
+    return (float(mono) if isinstance(mono, int | float) else 0.0, seq if isinstance(seq, int) else 0)

@@ -1,0 +1,65 @@
+"""How a replay ended: verdict, first divergence, counts, what was refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+
+from agentdbg.compare.trajectory import Divergence
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Attributes:
+    verdict: ``identical``, ``recording_ended``, ``diverged``, ``refused``, ``not_replayable``, ``aborted``, ``timed_out`` or ``crashed``.
+    reason: One line for people.
+    refused: Effects that were stopped: ``effect detail step frame`` each.
+    rules_used: Volatile paths through which calls matched although their bytes differ.
+    guard: Layers that held.
+    """
+
+    source_run: str
+    verdict: str
+    reason: str
+    replay_run: str | None = None
+    first_divergence: Divergence | None = None
+    served: int = 0
+    unconsumed: int = 0
+    total: int = 0
+    refused: tuple[Mapping[str, object], ...] = ()
+    tolerated: tuple[Mapping[str, object], ...] = ()
+    rules_used: tuple[str, ...] = ()
+    guard: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    log: str = ""
+    mode: str = field(default="exact")
+
+    def members(self) -> dict[str, object]:
+        """The JSON document of ``agentdbg replay``, without its schema."""
+        return {
+            "mode": self.mode,
+            "source_run": self.source_run,
+            "replay_run": self.replay_run,
+            "from_step": 0,
+            "verdict": self.verdict,
+            "reason": self.reason,
+            "first_divergence": asdict(self.first_divergence) if self.first_divergence else None,
+            "cause": self.first_divergence.cause if self.first_divergence else None,
+            "counts": {
+                "served": self.served,
+                "live": 0,
+                "dry_run": 0,
+                "refused": len(self.refused),
+                "tolerated": len(self.tolerated),
+                "unconsumed": self.unconsumed,
+            },
+            "hit_rate": round(self.served / self.total, 4) if self.total else None,
+            "rules_used": list(self.rules_used),
+            "uncovered_effects": [dict(effect) for effect in self.refused],
+            "tolerated_effects": [dict(effect) for effect in self.tolerated],
+            "contained_writes": [],
+            "guard": list(self.guard),
+            "drift": [],
+            "samples": [],
+            "notes": list(self.notes),
+        }
