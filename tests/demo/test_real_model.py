@@ -35,7 +35,7 @@ def test_each_step_names_its_tool_and_the_last_none(capsys: pytest.CaptureFixtur
         "days_left",
         None,
     ]
-    assert json.loads(sent[2]["messages"][-1]["content"]) == {"days_left": 18}
+    assert json.loads(sent[2]["messages"][-2]["content"]) == {"days_left": 18}
     assert all(message["content"] is not None for body in sent for message in body["messages"])
 
 
@@ -51,6 +51,6 @@ def test_wrong_arguments_go_back_to_the_model(arguments: object) -> None:
 
 @pytest.mark.real_model
 def test_a_real_model_walks_the_loop(capsys: pytest.CaptureFixture[str]) -> None:
-    """Needs AGENTDBG_REAL_MODEL: the base URL of a server with a real model."""
-    assert real_model.main(["--base-url", os.environ["AGENTDBG_REAL_MODEL"]]) == 0
+    """Needs REAL_MODEL_URL: the base URL of a server with a real model."""
+    assert real_model.main(["--base-url", os.environ["REAL_MODEL_URL"]]) == 0
     assert capsys.readouterr().out.strip()
