@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from openai._streaming import SSEDecoder
 
@@ -44,6 +44,7 @@ def one(stream: bytes) -> SseEvent:
     return event
 
 
+@settings(deadline=None)
 @given(stream=STREAMS, cuts=CUTS)
 def test_the_same_events_come_out_wherever_the_stream_is_cut(stream: bytes, cuts: list[int]) -> None:
     events, rest = split(stream, cuts)
@@ -52,6 +53,7 @@ def test_the_same_events_come_out_wherever_the_stream_is_cut(stream: bytes, cuts
     assert (events, rest) == split(stream, list(range(len(stream))))
 
 
+@settings(deadline=None)
 @given(stream=STREAMS, cuts=CUTS)
 def test_at_every_moment_events_and_rest_make_up_what_was_fed(stream: bytes, cuts: list[int]) -> None:
     splitter = SseSplitter()
@@ -62,6 +64,7 @@ def test_at_every_moment_events_and_rest_make_up_what_was_fed(stream: bytes, cut
         assert seen + splitter.rest() == fed
 
 
+@settings(deadline=None)
 @given(
     lines=st.lists(
         st.tuples(
@@ -154,6 +157,7 @@ def test_rebuilding_writes_a_lone_surrogate_as_its_json_escape() -> None:
     assert rebuild(one(b"data: 1\n\n"), '"\ud800é"') == b'data: "\\ud800\xc3\xa9"\n\n'
 
 
+@settings(deadline=None)
 @given(
     stream=STREAMS,
     data=st.text(st.characters(exclude_categories=["Cs"]), max_size=20).filter(lambda text: "\r" not in text),
@@ -166,6 +170,7 @@ def test_a_rebuilt_event_reads_as_the_same_event_with_the_new_data(stream: bytes
     assert [(event.event, event.data) for event in again] == [(event.event, data) for event in events]
 
 
+@settings(deadline=None)
 @given(stream=STREAMS)
 def test_rebuilding_with_unchanged_single_line_data_changes_nothing(stream: bytes) -> None:
     for event in split(stream, [])[0]:
