@@ -15,6 +15,7 @@ from agentdbg.model.segments import Part, join_request
 from agentdbg.store.protocols import BodyMissing, RunSource
 
 CALL_KINDS = frozenset((Kind.MODEL, Kind.TOOL, Kind.HTTP, Kind.APPROVAL))
+_ENCLOSING = frozenset((Kind.AGENT, Kind.NODE))
 SameBodies: TypeAlias = Callable[[BodyRef | None, BodyRef | None], bool]
 
 
@@ -86,6 +87,8 @@ def compare(recorded: RunSource, other: RunSource, *, same: SameBodies | None = 
     found: list[Divergence] = []
     missing: list[Step] = []
     agreed = judge.lanes(left, right, found, missing)
+    if not found:
+        found.extend(judge.endings(left, right))
     if found and judge.bijective(left, right):
         return Comparison(True, sum(len(lane.steps) for lane in _all(left)), None)
     first = min(found, key=lambda item: item.step, default=None)
@@ -124,6 +127,13 @@ class _Judge:
                 found.append(_divergence(lane.steps[0], "$", "(no such lane)", f"lane {lane.name}", "order"))
         return agreed
 
+    def endings(self, left: _Lane, right: _Lane) -> Iterator[Divergence]:
+        """Outcomes of agents and nodes: they come after everything below them, so they are compared last."""
+        for a_lane, b_lane in zip(_all(left), _all(right), strict=False):
+            for a, b in zip(a_lane.steps, b_lane.steps, strict=False):
+                if a.kind in _ENCLOSING and (found := self._outcome(a, b)) is not None:
+                    yield found
+
     def bijective(self, left: _Lane, right: _Lane) -> bool:
         """Whether the lanes agree under another pairing of siblings than by rank."""
         return self._signature(left, self._recorded) == self._signature(right, self._other)
@@ -146,6 +156,9 @@ class _Judge:
             return difference
         if not self._same(a.arguments, b.arguments):
             return self._bodies(a, b, a.arguments, b.arguments, "arguments")
+        return None if a.kind in _ENCLOSING else self._outcome(a, b)
+
+    def _outcome(self, a: Step, b: Step) -> Divergence | None:
         if a.status is not b.status and StepStatus.OPEN not in (a.status, b.status):
             return _divergence(a, "status", a.status.value, b.status.value, "result")
         if a.status is StepStatus.OPEN and b.status is not StepStatus.OPEN:

@@ -125,9 +125,7 @@ class _Seam:
             if served.error is not None:
                 raise self._error(served, request)
 
-        response = self._response(attrs, request)
-        response.stream = self.sync_stream(play(), stream.close)
-        return response
+        return self._response(attrs, request, self.sync_stream(play(), stream.close))
 
     # -- async ------------------------------------------------------------------------------------
 
@@ -175,9 +173,7 @@ class _Seam:
         async def close() -> None:
             stream.close()
 
-        response = self._response(attrs, request)
-        response.stream = self.async_stream(play(), close)
-        return response
+        return self._response(attrs, request, self.async_stream(play(), close))
 
     # -- both -------------------------------------------------------------------------------------
 
@@ -188,13 +184,14 @@ class _Seam:
         shown = version.decode("ascii", "replace") if isinstance(version, bytes) else str(version)
         call.started(response.status_code, list(response.headers.multi_items()), shown, found() if found else None)
 
-    def _response(self, attrs: dict[str, Json], request: Any) -> Any:
+    def _response(self, attrs: dict[str, Json], request: Any, stream: Any) -> Any:
         status = attrs.get("http_status")
         return self.module.Response(
             status if isinstance(status, int) else 200,
             headers=served_headers(attrs),
             extensions={"http_version": str(attrs.get("http_version", "HTTP/1.1")).encode()},
             request=request,
+            stream=stream,
         )
 
     def _error(self, served: Served, request: Any) -> BaseException:

@@ -128,7 +128,7 @@ class _Builder:
             asked=0,
             ended=None,
             status=str(outcome.get("status", "ok")) if outcome is not None else StepStatus.OPEN.value,
-            result=self._keep(step, result) if result is not None and not refs else None,
+            result=self._keep(step, result) if result is not None else None,
             error=self._error(step, outcome),
             attrs=attrs,
             stream=tuple(key for key in (self._keep(step, ref) for ref in refs) if key is not None),

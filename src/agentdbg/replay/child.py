@@ -12,6 +12,7 @@ import importlib
 import inspect
 import json
 import os
+import platform
 import runpy
 import socket
 import sys
@@ -109,6 +110,7 @@ def _prepare(spec: Mapping[str, Any], control: Control) -> tuple[Callable[[], ob
     sys.argv = list(spec["argv"])
     sys.path[:] = [place for place in dict.fromkeys(sys.path) if place != os.path.dirname(os.path.abspath(__file__))]
     guard = Guard(spec["allow_write"], spec["tolerate"], _where, report)
+    _ask_platform()
     guard.arm()
     control.tell({"event": "started", "guard": "audit"})
     entry = _entry(spec)
@@ -119,6 +121,12 @@ def _prepare(spec: Mapping[str, Any], control: Control) -> tuple[Callable[[], ob
 
 def _nothing() -> None:
     return None
+
+
+def _ask_platform() -> None:
+    """Let ``platform`` ask the machine once, ahead of the guard: SDKs put the answers, which it keeps, into their headers."""
+    platform.uname().processor  # noqa: B018  # asks ``uname -p`` on first use
+    platform.platform()
 
 
 def _where() -> str | None:
