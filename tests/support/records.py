@@ -1,169 +1,120 @@
-"""Writes a valid store with runs in it, for tests of everything that reads one."""
+"""Runs written by hand, byte by byte as FORMAT.md says, without the recorder: for tests of what reads them."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
-import time
-from collections.abc import Mapping, Sequence
+import socket
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from agentdbg.model.canonical import dumps
-from agentdbg.model.fingerprint import fingerprint
-from agentdbg.model.hashing import chain
-from agentdbg.store.journal import FORMAT, Disk, RunWriter, ref_members
-from agentdbg.store.liveness import here
+WRITER = "0123456789ab"
+START = 1_767_225_600.0
 
 
-def make_store(path: Path, *, version: str = FORMAT) -> Path:
-    """An empty store."""
-    (path / "runs").mkdir(parents=True, mode=0o700)
-    path.chmod(0o700)
-    store_json = path / "store.json"
-    store_json.write_text(json.dumps({"format": version}), encoding="utf-8")
-    store_json.chmod(0o600)
-    return path
+def record(members: Mapping[str, Any]) -> bytes:
+    """One record: newline, JSON with its checksum last, newline."""
+    head = json.dumps(members, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "surrogatepass")[:-1]
+    return b'\n%b,"_c":"%08x"}\n' % (head, zlib.crc32(head))
 
 
-class RunRecords:
-    """Writes one run, step by step, as a recorder would.
-
-    Every step method returns the step's permanent id. Further members go into the event as they are.
-    """
-
-    def __init__(
-        self, store: Path, run_id: str, *, agent: str = "desk", writer: str = "aaaaaaaaaaaa", **meta: object
-    ) -> None:
-        """Create the run; the store is made when it is not there.
-
-        Args:
-            store: Directory of the store.
-            run_id: The run's id.
-            agent: Name of its root call.
-            writer: Id of its only writer.
-            meta: Further members of ``run.json``; ``None`` leaves a member out.
-        """
-        if not (store / "store.json").exists():
-            make_store(store)
-        self.directory = store / "runs" / run_id
-        self._disk = Disk(_complain)
-        self._writer = RunWriter.create(self._disk, str(self.directory), writer)
-        self._inputs: list[str] = []
-        given: dict[str, object] = {
-            "format": FORMAT,
-            "run_id": run_id,
-            "agent": agent,
-            "status": "running",
-            "mode": "recorded",
-            "started_at": time.time(),
-            "owner": here(),
-            **meta,
-        }
-        self._meta = {name: value for name, value in given.items() if value is not None}
-        self._writer.meta(self._meta)
-        self.event("writer", writer=writer, **here(), python="3.11", parent=None)
-        self.root = self.step_id(self.event("intent", kind="agent", name=agent, parent=None, lane="0", fork=None))
-
-    def event(self, event_type: str, **members: Any) -> int:
-        """Append any event; returns its sequence number."""
-        return self._writer.event(event_type, {name: value for name, value in members.items() if value is not None})
-
-    def step_id(self, seq: int) -> str:
-        """The id of the step whose event has this sequence number."""
-        return self._writer.step_id(seq)
-
-    def body(self, value: object) -> dict[str, object]:
-        """Store a value in the typed encoding (bytes as they are); returns its reference."""
-        return ref_members(self._writer.body(value if isinstance(value, bytes) else dumps(value)))
-
-    def tool(
-        self,
-        name: str,
-        arguments: Mapping[str, object],
-        result: object = None,
-        *,
-        effect: str = "read",
-        status: str | None = "ok",
-        error: Mapping[str, str] | None = None,
-        ms: float = 12.0,
-        **members: Any,
-    ) -> str:
-        """A tool call; ``status=None`` leaves it open, as after a crash."""
-        step = self.intent("tool", name, arguments=arguments, effect=effect, **members)
-        if status is not None:
-            self.outcome(step, status, result, error=error, ms=ms)
-        return step
-
-    def model(
-        self,
-        name: str,
-        messages: Sequence[Mapping[str, object]],
-        output: object = None,
-        *,
-        usage: Mapping[str, int] | None = None,
-        status: str | None = "ok",
-        **members: Any,
-    ) -> str:
-        """A model call whose input is a full list of segments."""
-        shape, *rest = [("parameters", "", {"model": name}), *((_kind(m), str(m.get("role", "")), m) for m in messages)]
-        segments = [{"kind": kind, "name": role, "ref": self.body(value)} for kind, role, value in (shape, *rest)]
-        listed = {"hash": _chain(segments), "n": len(segments), "base": None, "keep": 0, "add": segments}
-        step = self.intent("model", name, input={**listed, "shape": segments[0]["ref"]}, **members)
-        if status is not None:
-            self.outcome(step, status, output, usage=usage)
-        return step
-
-    def note(self, kind: str, name: str, value: object = None, **members: Any) -> str:
-        """A note: checkpoint, approval, retrieval, read, config, …"""
-        given: dict[str, Any] = {"parent": self.root, "lane": "0", "status": "ok", **members}
-        args = None if value is None else self.body(value)
-        return self.step_id(self.event("step", kind=kind, name=name, args=args, **given))
-
-    def intent(self, kind: str, name: str, *, arguments: Mapping[str, object] | None = None, **members: Any) -> str:
-        """The beginning of a call."""
-        given: dict[str, Any] = {"parent": self.root, "lane": "0", **members}
-        if arguments is not None:
-            given = {"args": self.body(arguments), "fp": fingerprint(kind, name, dict(arguments)), **given}
-        return self.step_id(self.event("intent", kind=kind, name=name, **given))
-
-    def outcome(
-        self, step: str, status: str = "ok", result: object = None, *, ms: float = 12.0, **members: Any
-    ) -> None:
-        """The end of a call."""
-        ref = None if result is None else self.body(result)
-        self.event("outcome", of=step, status=status, ms=ms, result=ref, **members)
-
-    def end(self, status: str = "ok", *, error: Mapping[str, str] | None = None, **meta: object) -> Path:
-        """End the root call and the run; returns the run's directory."""
-        self.outcome(self.root, "ok" if status == "ok" else "error", error=error)
-        self.event("end", status=status, error=error)
-        self._meta |= {"status": status, "ended_at": time.time(), **({"error": error} if error else {}), **meta}
-        return self.leave()
-
-    def leave(self, **meta: object) -> Path:
-        """Stop writing without ending the run; returns its directory."""
-        self._writer.meta({**self._meta, **meta})
-        self._writer.close()
-        return self.directory
+def event(e: str, seq: int, /, *, at: float | None = None, **members: Any) -> dict[str, Any]:
+    """An event; ``at`` is its time in seconds after the start (default: one a second)."""
+    at = float(seq) if at is None else at
+    return {"e": e, "seq": seq, "mono": int(1e12 + at * 1e9), "wall": START + at, **members}
 
 
-def dead_owner() -> dict[str, object]:
-    """An ``owner`` that is alive nowhere: a run of it that says *running* is lost."""
-    return {**here(), "boot": "00000000-0000-0000-0000-000000000000"}
+def intent(
+    seq: int, kind: str = "tool", name: str = "look_up", *, parent: int | str | None = None, **members: Any
+) -> dict[str, Any]:
+    """An intent; an integer ``parent`` is a step of ``WRITER``."""
+    parent = f"{WRITER}:{parent}" if isinstance(parent, int) else parent
+    return event("intent", seq, **{"kind": kind, "name": name, "parent": parent, "lane": "0", "fork": None, **members})
 
 
-def _complain(line: str) -> None:
-    raise AssertionError(line)
+def outcome(seq: int, of: int | str, status: str = "ok", **members: Any) -> dict[str, Any]:
+    """The outcome of a step; an integer ``of`` is a step of ``WRITER``."""
+    return event("outcome", seq, of=f"{WRITER}:{of}" if isinstance(of, int) else of, status=status, ms=5.0, **members)
 
 
-def _kind(message: Mapping[str, object]) -> str:
-    return "system" if message.get("role") in ("system", "developer") else "message"
+def writer(seq: int = 0, name: str = WRITER, **members: Any) -> dict[str, Any]:
+    """The first record of a file."""
+    own = {
+        "writer": name,
+        "host": socket.gethostname(),
+        "pid": 1,
+        "boot": "boot-1",
+        "start": 1,
+        "python": "3.11.7",
+        "parent": None,
+    }
+    return event("writer", seq, **{**own, **members})
 
 
-def _chain(segments: Sequence[Mapping[str, object]]) -> str:
+def simple_events(calls: int = 3) -> list[dict[str, Any]]:
+    """An agent with that many tool calls, all good."""
+    events = [writer(0), intent(1, "agent", "desk")]
+    for i in range(calls):
+        events += [intent(2 + 2 * i, parent=1), outcome(3 + 2 * i, 2 + 2 * i)]
+    seq = 2 + 2 * calls
+    return [*events, outcome(seq, 1), event("end", seq + 1, status="ok", error=None, steps=calls + 1)]
+
+
+def run_json(run_id: str, **members: Any) -> dict[str, Any]:
+    """A finished run's ``run.json``."""
+    base = {"format": "0.1", "run_id": run_id, "agent": "desk", "status": "ok", "mode": "recorded", "started_at": START}
+    return {**base, **members}
+
+
+def write_run(
+    store: Path,
+    run_id: str = "run-1",
+    events: Iterable[Mapping[str, Any]] | None = None,
+    *,
+    meta: Mapping[str, Any] | None = None,
+    writers: Mapping[str, Iterable[Mapping[str, Any]]] | None = None,
+    bodies: Sequence[bytes] = (),
+) -> Path:
+    """Write a run below ``store/runs`` with the modes of the format; ``meta={}`` leaves ``run.json`` away."""
+    root = store / "runs" / run_id
+    for folder in (store, store / "runs", root, root / "events", root / "bodies"):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for name, listed in (writers or {WRITER: simple_events() if events is None else events}).items():
+        write_private(root / "events" / f"{name}.jsonl", b"".join(map(record, listed)))
+    if bodies:
+        write_private(root / "bodies" / f"{WRITER}.jsonl", b"".join(map(body_record, bodies)))
+    meta = run_json(run_id) if meta is None else meta
+    if meta:
+        write_private(root / "run.json", json.dumps(meta).encode())
+    return root
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """Write a file of mode 0600."""
+    path.write_bytes(data)
+    path.chmod(0o600)
+
+
+def body_record(data: bytes) -> bytes:
+    """The record of a body."""
+    digest = hashlib.sha256(data).hexdigest()
+    try:
+        return record({"h": digest, "n": len(data), "b": data.decode()})
+    except UnicodeDecodeError:
+        return record({"h": digest, "n": len(data), "x": base64.b64encode(data).decode()})
+
+
+def ref(data: bytes, file: str = f"bodies/{WRITER}.jsonl", offset: int = -1) -> dict[str, Any]:
+    """A reference to a body."""
+    return {"sha256": hashlib.sha256(data).hexdigest(), "size": len(data), "file": file, "offset": offset}
+
+
+def input_hash(segments: Iterable[tuple[str, bytes]]) -> str:
+    """The chained hash of a model input, from kinds and contents."""
     digest = ""
-    for segment in segments:
-        ref = segment["ref"]
-        assert isinstance(ref, dict)
-        digest = chain(digest, str(segment["kind"]), str(ref["sha256"]))
+    for kind, data in segments:
+        digest = hashlib.sha256(f"{digest}{kind}\0{hashlib.sha256(data).hexdigest()}".encode()).hexdigest()
     return digest
