@@ -94,7 +94,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
     Action("tab.versions", ("6",), "Versions: code, prompts, models, environment", "View", "show_versions", _SCREEN),
     Action("tab.raw", ("7",), "Raw: the record and its bodies as stored", "View", "show_raw", _SCREEN),
     Action("zoom", ("z",), "zoom the focused pane", "View", "toggle_zoom", _SCREEN, label="zoom"),
-    Action("expand", ("enter",), "open or close a section; go to the detail", "View", "expand", _SCREEN),
+    Action("expand", ("enter",), "open or close a section; go to the detail", "View", "open_close", _SCREEN),
     Action("wrap", ("\\",), "wrap long lines or pan them", "View", "toggle_wrap", _SCREEN),
     Action("copy.value", ("y",), "copy the value under the cursor", "Copy", "copy_value", _SCREEN, label="copy"),
     Action("copy.body", ("Y",), "copy the whole body", "Copy", "copy_body", _SCREEN),

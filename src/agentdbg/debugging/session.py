@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Collection, Sequence
 from typing import Final
 
 from agentdbg.debugging import marks
+from agentdbg.debugging.capabilities import SelectsPositions, is_complete
 from agentdbg.debugging.hunt import AT_ONCE, Hunt
 from agentdbg.debugging.overview import Overview, gather
-from agentdbg.model.records import Kind, RunSummary, Step
+from agentdbg.model.records import Effect, Kind, RunSummary, Step, StepStatus
 from agentdbg.store.protocols import RunSource
 
 _SCENE_AT_ONCE: Final = 5_000
+_FAILED: Final = (StepStatus.ERROR, StepStatus.TIMED_OUT)
 
 
 class Session:
@@ -30,6 +33,7 @@ class Session:
         query: Text of the open search; empty when none is open.
         overview: Facts about the whole run, once gathered.
         bookmarks: Ids of the steps that the user marked.
+        indexing: Whether the record is still being read: more steps will come without the run being live.
     """
 
     def __init__(self, source: RunSource, *, follow: bool = False) -> None:
@@ -40,6 +44,7 @@ class Session:
             follow: Start at the tail and stay there.
         """
         self.source = source
+        source.poll()
         self.summary: RunSummary = source.summary()
         self.steps: Sequence[Step] = source.steps()
         self.cursor = -1
@@ -50,6 +55,7 @@ class Session:
         self.query = ""
         self.overview: Overview | None = None
         self.bookmarks: set[str] = set()
+        self.indexing = not is_complete(source)
         self._count = len(self.steps)
         self._current_id: str | None = None
         self._scene_pending = False
@@ -138,19 +144,19 @@ class Session:
 
     def next_error(self) -> None:
         """To the next step that failed."""
-        self._hunt(1, marks.is_error, "error")
+        self._hunt(1, marks.is_error, "error", statuses=_FAILED)
 
     def previous_error(self) -> None:
         """To the previous step that failed."""
-        self._hunt(-1, marks.is_error, "error")
+        self._hunt(-1, marks.is_error, "error", statuses=_FAILED)
 
     def next_write(self) -> None:
         """To the next write or external call."""
-        self._hunt(1, marks.is_outward, "write or external call")
+        self._hunt(1, marks.is_outward, "write or external call", effects=marks.OUTWARD)
 
     def previous_write(self) -> None:
         """To the previous write or external call."""
-        self._hunt(-1, marks.is_outward, "write or external call")
+        self._hunt(-1, marks.is_outward, "write or external call", effects=marks.OUTWARD)
 
     def next_stop(self) -> None:
         """To the next bookmark or divergence."""
@@ -241,16 +247,17 @@ class Session:
         self.steps = self.source.steps()
         self._count = len(self.steps)
         new = max(self._count - before[0], 0)
+        indexing, self.indexing = self.indexing, not is_complete(self.source)
         if self.follow or self.cursor < 0:
             self._arrive(self._count - 1, keep_scene=True)
-        elif new:
+        elif new and not indexing:
             self.unseen += new
         step = self.source.step_by_id(self._current_id) if self._current_id is not None and not self.follow else None
         if step is not None:
             self.cursor = step.n - 1
         if not self.live:
             self.follow = False
-        return new > 0 or self.summary != before[1]
+        return new > 0 or self.summary != before[1] or indexing != self.indexing
 
     def adopt(self, overview: Overview) -> bool:
         """Keep what a pass over the run found; ``True`` when it moved the cursor to the scene.
@@ -270,6 +277,7 @@ class Session:
     # Inside
 
     def _go_to_scene(self) -> None:
+        self._scene_pending = self.indexing
         if self._count == 0:
             return
         if self.follow:
@@ -280,12 +288,12 @@ class Session:
             if step is not None:
                 self._arrive(step.n - 1)
                 return
-        if self._count <= _SCENE_AT_ONCE:
+        if self._count <= _SCENE_AT_ONCE and not self.indexing:
             self.overview = gather(self.steps, divergence_id=marks.first_divergence_id(self.summary))
             scene = self.overview.scene()
             self._arrive(self._count - 1 if scene is None else scene)
         else:
-            self._arrive(self._count - 1)
+            self._arrive(self._count - 1, keep_scene=True)
             self._scene_pending = True
 
     def _arrive(self, index: int, *, keep_scene: bool = False) -> None:
@@ -336,12 +344,28 @@ class Session:
         needle = self.query.casefold()
         return lambda step: needle in skeleton_text(step)
 
-    def _hunt(self, direction: int, wanted: Callable[[Step], bool], what: str, *, start: int | None = None) -> None:
+    def _hunt(
+        self,
+        direction: int,
+        wanted: Callable[[Step], bool],
+        what: str,
+        *,
+        start: int | None = None,
+        effects: Collection[Effect] = (),
+        statuses: Collection[StepStatus] = (),
+    ) -> None:
+        """Go to the first step that is wanted; by columns where the condition and the source allow it."""
         self.message = ""
         first = self.cursor + direction if start is None else start
         hunt = Hunt(self.steps, first, direction, wanted, what)
         self.hunt = hunt
-        if hunt.advance(AT_ONCE):
+        if (effects or statuses) and isinstance(self.source, SelectsPositions):
+            places = self.source.positions(effects=effects, statuses=statuses)
+            at = bisect_left(places, first) if direction > 0 else bisect_right(places, first) - 1
+            hunt.done = True
+            hunt.found = places[at] if 0 <= at < len(places) else None
+            self.finish(hunt)
+        elif hunt.advance(AT_ONCE):
             self.finish(hunt)
 
 

@@ -57,7 +57,7 @@ def _segments(session: Session, step: Step, segments: list[Segment]) -> Document
     ]
     warning = origin_note(session.source, step, "input")
     extra = (fixed("origin", [row(warning)]),) if warning.text else ()
-    return Document((*extra, table, note("gap", ""), *bodies))
+    return Document((*extra, table, *bodies))
 
 
 def _header() -> Row:

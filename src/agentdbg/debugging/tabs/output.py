@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from agentdbg.debugging.capabilities import KeepsRecords
 from agentdbg.debugging.dialects import Spoken, read_output
 from agentdbg.debugging.document import Block, Document, Row, Section, Tone, fixed, note, row, size_words
 from agentdbg.debugging.session import Session
 from agentdbg.debugging.tabs.common import body_section, heading, labelled, missing_row, origin_note, read_block, short
 from agentdbg.debugging.tabs.speech import json_rows, text_rows
 from agentdbg.model.canonical import loads_json
-from agentdbg.model.records import Kind, Step, StepStatus
+from agentdbg.model.records import Json, Kind, Step, StepStatus
 from agentdbg.model.safe_text import SafeText
 from agentdbg.store.protocols import BodyMissing, RunSource
 
@@ -22,6 +23,9 @@ def output_tab(session: Session) -> Document:
     if step.status is not StepStatus.OK or step.error is not None:
         sections.append(fixed("outcome", outcome_rows(step)))
     if step.result is None:
+        partial = _stream_so_far(session.source, step)
+        if partial is not None:
+            return Document((*sections, partial))
         waiting = step.status is StepStatus.OPEN
         sections.append(note("empty", "no outcome was recorded: the intent stands alone" if waiting else "no output"))
         return Document(tuple(sections))
@@ -61,6 +65,30 @@ def read_answer(source: RunSource, step: Step) -> Spoken | None:
         return read_output(loads_json(source.body(step.result)))
     except ValueError:
         return None
+
+
+def _stream_so_far(source: RunSource, step: Step) -> Section | None:
+    """What an unfinished stream had brought."""
+    if step.kind is not Kind.MODEL or not isinstance(source, KeepsRecords):
+        return None
+    refs = source.chunks(step)
+    if not refs:
+        return None
+
+    def load() -> Block:
+        events: list[Json] = []
+        try:
+            for ref in refs:
+                part = loads_json(source.body(ref))
+                events.extend(part if isinstance(part, list) else [part])
+        except BodyMissing as problem:
+            return Block([missing_row(problem)])
+        except ValueError:
+            return Block([row(("the stream is in no known shape", Tone.DIM))])
+        spoken = read_output(events)
+        return Block(text_rows(spoken.text) if spoken is not None else [row(("nothing yet", Tone.DIM))])
+
+    return Section("stream", heading("Stream so far"), load, sum(ref.size for ref in refs))
 
 
 def _answer(source: RunSource, step: Step) -> Block:

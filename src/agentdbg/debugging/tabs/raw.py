@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass
+from functools import partial
 
+from agentdbg.debugging.capabilities import KeepsRecords
 from agentdbg.debugging.document import Document, Section, note
+from agentdbg.debugging.jsontext import block_of
 from agentdbg.debugging.session import Session
 from agentdbg.debugging.tabs.common import body_section, heading, json_block
 from agentdbg.model.records import BodyRef, Json, Step
@@ -15,7 +18,7 @@ def raw_tab(session: Session) -> Document:
     step = session.current
     if step is None:
         return Document((note("empty", "no step yet"),))
-    sections: list[Section] = [Section("event", heading("Step"), lambda: json_block(_members(step)))]
+    sections = _records(session, step)
     for key, ref in (("arguments", step.arguments), ("result", step.result)):
         if ref is not None:
             sections.append(body_section(session.source, f"raw.{key}", key.capitalize(), ref))
@@ -24,6 +27,19 @@ def raw_tab(session: Session) -> Document:
         key = f"raw.segment.{index}.{segment.ref.sha256[:12]}"
         sections.append(body_section(session.source, key, title, segment.ref, open_=False))
     return Document(tuple(sections))
+
+
+def _records(session: Session, step: Step) -> list[Section]:
+    """The records as they stand in the file; where the source keeps none, the step that was made of them."""
+    source = session.source
+    if isinstance(source, KeepsRecords):
+        records = source.events(step)
+        if records:
+            return [
+                Section(f"record.{index}", heading(f"Record {index + 1}"), partial(block_of, record))
+                for index, record in enumerate(records)
+            ]
+    return [Section("event", heading("Step"), lambda: json_block(_members(step)))]
 
 
 def _members(step: Step) -> dict[str, Json]:

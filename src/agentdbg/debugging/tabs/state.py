@@ -18,7 +18,7 @@ def state_tab(session: Session) -> Document:
         return Document((note("empty", "no checkpoint at or before this step"),))
     here = checkpoint.n - 1 == session.cursor
     before = _checkpoint(session, checkpoint.n - 2)
-    sections: list[Section] = [fixed("checkpoint", _facts(checkpoint, before, here=here)), note("gap", "")]
+    sections: list[Section] = [fixed("checkpoint", _facts(checkpoint, before, here=here))]
     if checkpoint.arguments is None:
         sections.append(note("empty", "the checkpoint was recorded without its state"))
     else:

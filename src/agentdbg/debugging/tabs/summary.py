@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 from agentdbg.debugging.dialects import read_message
@@ -45,21 +45,12 @@ def summary_tab(session: Session) -> Document:
     else:
         sections.append(fixed("effects", _effects(overview), title=heading("Effects outside")))
         sections.append(fixed("facts", _facts(overview), title=heading("Run facts")))
-    return Document(tuple(_spaced(sections)))
+    return Document(tuple(sections))
 
 
 def status_tone(status: RunStatus) -> Tone:
     """The tone of a run's status."""
     return _STATUS_TONES.get(status, Tone.ERROR)
-
-
-def _spaced(sections: Sequence[Section]) -> list[Section]:
-    spaced: list[Section] = []
-    for section in sections:
-        if section.title:
-            spaced.append(note(f"{section.key}.gap", ""))
-        spaced.append(section)
-    return spaced
 
 
 def _problem(text: str) -> Row:

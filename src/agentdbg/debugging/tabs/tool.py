@@ -28,7 +28,7 @@ def tool_tab(session: Session) -> Document:
         labelled(str(step.kind).capitalize(), (step.name, Tone.STRONG), origin_note(session.source, step, "arguments"))
     ]
     rows.extend(_identity(step))
-    sections: list[Section] = [fixed("call", rows), note("gap", "")]
+    sections: list[Section] = [fixed("call", rows)]
     if step.arguments is not None:
         sections.append(body_section(session.source, "arguments", "Arguments", step.arguments))
     if step.result is not None:

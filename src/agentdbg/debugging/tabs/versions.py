@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from agentdbg.debugging.capabilities import KeepsRunRecords
 from agentdbg.debugging.document import Document, Row, Section, Tone, fixed, note
 from agentdbg.debugging.session import Session
-from agentdbg.debugging.tabs.common import fact_rows, heading, json_block, labelled
+from agentdbg.debugging.tabs.common import body_section, fact_rows, heading, json_block, labelled
 from agentdbg.model.records import Json, Kind
+from agentdbg.store.steps import body_ref
 
 _SHOWN = ("versions", "environment", "entry", "rules", "owner", "format")
 
@@ -19,7 +21,7 @@ def versions_tab(session: Session) -> Document:
         if value in (None, {}, [], ""):
             continue
         sections.append(_section(key, value))
-        sections.append(note(f"{key}.gap", ""))
+    sections.extend(_environment(session))
     step = session.current
     if step is not None and step.kind is Kind.MODEL and step.attrs:
         sections.append(fixed("call", fact_rows(step.attrs), title=heading("This model call")))
@@ -35,6 +37,19 @@ def _section(key: str, value: Json) -> Section:
     if any(isinstance(part, dict | list) for part in value.values()) and key != "versions":
         return Section(key, title, lambda: json_block(value), open=key == "environment")
     return fixed(key, _version_rows(value), title=title)
+
+
+def _environment(session: Session) -> list[Section]:
+    """What the recorder found around the agent: dependencies, runtime, platform, git."""
+    source = session.source
+    if not isinstance(source, KeepsRunRecords):
+        return []
+    sections: list[Section] = []
+    for event in source.extra_events("environment"):
+        ref = body_ref(event.members.get("body"))
+        if ref is not None:
+            sections.append(body_section(source, f"environment.{len(sections)}", "Environment", ref))
+    return sections
 
 
 def _version_rows(versions: dict[str, Json]) -> list[Row]:

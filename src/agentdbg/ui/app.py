@@ -1,0 +1,143 @@
+"""The debugger's app: themes, keys, and which screen is up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from agentdbg.config.settings import settings
+from agentdbg.debugging.document import Tone
+from agentdbg.debugging.flagging import flag_runs
+from agentdbg.debugging.session import Session
+from agentdbg.store.address import resolve
+from agentdbg.store.protocols import RunSource, RunStore
+from agentdbg.ui import guard, tones
+from agentdbg.ui.keymap import resolve as resolve_keys
+from agentdbg.ui.screens.base import ActionScreen
+from agentdbg.ui.screens.debugger import DebuggerScreen
+from agentdbg.ui.screens.runs import RunsScreen
+from agentdbg.ui.theming import DEFAULT_THEME, load_themes
+
+
+class AgentDbg(guard.GuardedApp, inherit_bindings=False):
+    """Shows a store's runs, or one of them."""
+
+    TITLE = "agentdbg"
+    CSS_PATH = "agentdbg.tcss"
+    ENABLE_COMMAND_PALETTE = False
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-normal"), (160, "-wide")]  # noqa: RUF012
+
+    def __init__(
+        self,
+        store: RunStore,
+        address: str | None = None,
+        *,
+        step: int | None = None,
+        theme: str | None = None,
+        follow: bool = False,
+        keys: Mapping[str, str | Sequence[str]] | None = None,
+        animated: bool = True,
+    ) -> None:
+        """Make the app.
+
+        Args:
+            store: Where runs live.
+            address: Run to open; the run list for ``None``.
+            step: Number of the step to start at, instead of the scene.
+            theme: Name of a theme; an unknown one is reported.
+            follow: Stay at the tail of the run.
+            keys: The user's own keys, by action.
+            animated: Whether signs beat and lists are read again by themselves.
+        """
+        super().__init__()
+        guard.install()
+        self.animation_level = "none"
+        self.store = store
+        self.animated = animated
+        self.keymap = resolve_keys(keys)
+        self.problems: list[str] = list(self.keymap.problems)
+        self._address = address
+        self._step = step
+        self._follow = follow
+        self._root: ActionScreen | None = None
+        self._load_themes(theme)
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Our tokens, for themes that do not set them."""
+        theme = self.current_theme.to_color_system().generate()
+        return {token: theme[base] for token, base in tones.DEFAULTS.items()}
+
+    def on_mount(self) -> None:
+        """Put the first screen up."""
+        self.set_keymap(self.keymap.changes())
+        problem = ""
+        screen: ActionScreen | None = None
+        if self._address is not None:
+            try:
+                screen = self._debugger_on(resolve(self.store, self._address), self._step)
+            except Exception as error:  # a run that cannot be opened is a banner
+                problem = _words(self._address, error)
+        self._root = screen = screen or RunsScreen(problem)
+        self.push_screen(screen)
+        if self.problems:
+            self.call_after_refresh(screen.say, self.problems[0], Tone.WARN)
+
+    def open_run(self, run_id: str) -> str:
+        """Open a run of the store; what went wrong, in words, when it cannot be opened."""
+        try:
+            screen = self._debugger_on(self.store.open(run_id), None)
+        except Exception as error:  # one bad run must not take the list down
+            return _words(run_id, error)
+        self.push_screen(screen)
+        return ""
+
+    def flag(self, run_ids: str | Sequence[str], reason: str) -> tuple[str, Tone]:
+        """Flag runs; what became of it, and how to say it."""
+        try:
+            return flag_runs(self.store, [run_ids] if isinstance(run_ids, str) else run_ids, reason), Tone.OK
+        except (KeyError, OSError, ValueError) as error:
+            return f"cannot flag: {error}", Tone.WARN
+
+    def is_root(self, screen: ActionScreen) -> bool:
+        """Whether leaving that screen leaves the program."""
+        return screen is self._root
+
+    def _debugger_on(self, source: RunSource, step: int | None) -> DebuggerScreen:
+        session = Session(source, follow=self._follow)
+        if step is not None:
+            session.goto_number(step)
+        return DebuggerScreen(session)
+
+    def _load_themes(self, wanted: str | None) -> None:
+        loaded = load_themes()
+        self.problems.extend(loaded.problems)
+        names = [theme.name for theme in loaded.themes]
+        for theme in loaded.themes:
+            self.register_theme(theme)
+        chosen = next((name for name in (wanted, f"agentdbg-{wanted}") if name in names), None)
+        if wanted and chosen is None:
+            self.problems.append(f"no theme {wanted}; there are {', '.join(names)}")
+        if chosen is not None or DEFAULT_THEME in names:
+            self.theme = chosen or DEFAULT_THEME
+
+
+def run_app(
+    store: RunStore, address: str | None, *, step: int | None = None, theme: str | None = None, follow: bool = False
+) -> None:
+    """Run the debugger until the user leaves it.
+
+    Args:
+        store: Where runs live.
+        address: Run to open at the scene; the run list for ``None``.
+        step: Number of the step to start at instead.
+        theme: Name of a theme; the configured or the default one for ``None``.
+        follow: Stay at the tail of the run.
+    """
+    configured = settings()
+    chosen = theme or configured.text("theme")
+    AgentDbg(store, address, step=step, theme=chosen, follow=follow, keys=configured.table("keys")).run()
+
+
+def _words(address: str, error: Exception) -> str:
+    if isinstance(error, KeyError):
+        return f"{address}: there is no such run"
+    return f"{address}: {error}" if str(error) else f"{address}: {type(error).__name__}"

@@ -1,0 +1,63 @@
+"""What threads and widgets tell the screens. Every crossing from a thread is one of these."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from textual.message import Message
+
+from agentdbg.debugging.document import Block
+from agentdbg.debugging.hunt import Hunt
+from agentdbg.debugging.overview import Overview
+from agentdbg.model.records import RunSummary
+
+
+class Woken(Message):
+    """The run's files have changed; many of these count as one."""
+
+    def can_replace(self, message: Message) -> bool:
+        """A newer wake-up makes an older one needless."""
+        return isinstance(message, Woken)
+
+
+@dataclass
+class BlocksLoaded(Message):
+    """Bodies that were too big to read in a key's own frame.
+
+    Attributes:
+        generation: Document they belong to; an older one is stale.
+        blocks: Content by section key.
+    """
+
+    generation: int
+    blocks: Mapping[str, Block]
+
+
+@dataclass
+class Hunted(Message):
+    """A search is over."""
+
+    hunt: Hunt
+
+
+@dataclass
+class Gathered(Message):
+    """The pass over the whole run is over."""
+
+    overview: Overview
+
+
+@dataclass
+class RunsListed(Message):
+    """Rows of the run list.
+
+    Attributes:
+        runs: All rows so far.
+        done: Whether the store has been read to its end.
+        problem: Why it could not be, in words.
+    """
+
+    runs: list[RunSummary]
+    done: bool
+    problem: str = ""

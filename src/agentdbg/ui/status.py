@@ -1,0 +1,68 @@
+"""What the status line of the debugger says."""
+
+from __future__ import annotations
+
+from agentdbg.debugging import marks
+from agentdbg.debugging.document import Span, Tone, duration_words, span
+from agentdbg.debugging.session import Session
+from agentdbg.debugging.tabs.summary import STATUS_SIGNS, status_tone
+from agentdbg.model.records import Mode, RunSummary
+
+_MODES = {Mode.EXACT: " EXACT ", Mode.REGRESSION: " LIVE "}
+
+
+def status_spans(session: Session, *, watching: str) -> tuple[list[Span], list[Span]]:
+    """The left and the right part.
+
+    Args:
+        session: The session.
+        watching: How new events are noticed, where the run is live.
+    """
+    summary = session.summary
+    left = [span(" "), *_mode(summary), span(summary.run_id, Tone.STRONG), span("  ")]
+    left.append(span(f"{STATUS_SIGNS[summary.status]} {summary.status}", status_tone(summary.status)))
+    if summary.flag:
+        left.append(span("  ⚑ flagged", Tone.WARN))
+    left.extend(
+        [span("  step ", Tone.DIM), span(f"{session.cursor + 1}", Tone.STRONG), span(f"/{session.count}", Tone.DIM)]
+    )
+    left.extend(_step(session))
+    right = [*_search(session), *_tail(session, watching), span(" ")]
+    return left, right
+
+
+def _mode(summary: RunSummary) -> list[Span]:
+    word = _MODES.get(summary.mode)
+    return [span(word, Tone.WARN), span(" ")] if word is not None else []
+
+
+def _step(session: Session) -> list[Span]:
+    step = session.current
+    if step is None:
+        return [span("  no step yet", Tone.DIM)]
+    spans = [span(f"  {step.kind} ", Tone.DIM), span(step.name[:40])]
+    found = session.marks_of(step)
+    if found:
+        spans.append(span(f"  {found[0].sign} {found[0].word}", found[0].tone))
+    elif step.latency_ms is not None:
+        spans.append(span(f"  {duration_words(step.latency_ms)}", Tone.DIM))
+    return spans
+
+
+def _search(session: Session) -> list[Span]:
+    return [span(f"/{session.query[:24]} ", Tone.ACCENT), span("esc closes  ", Tone.DIM)] if session.query else []
+
+
+def _tail(session: Session, watching: str) -> list[Span]:
+    if session.indexing:
+        return [span("reading the record …", Tone.DIM)]
+    if not marks.is_live(session.summary):
+        return []
+    spans = []
+    if session.follow:
+        spans.append(span("▼ following", Tone.OK))
+    elif session.unseen:
+        spans.append(span(f"▼ {session.unseen} new: F follows", Tone.ACCENT))
+    else:
+        spans.append(span("not following", Tone.DIM))
+    return [*spans, span(f" · {watching}", Tone.DIM)]

@@ -1,0 +1,35 @@
+"""The one door through which recorded text reaches a widget: always as plain segments or content, never as markup."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.content import Content
+
+from agentdbg.debugging.document import Row, Span, Tone
+from agentdbg.model.safe_text import safe_block, safe_line
+
+Palette = Mapping[Tone, Style]
+"""What each tone looks like in the current theme."""
+
+
+def segment(text: str, style: Style | None = None) -> Segment:
+    """A piece of a line."""
+    return Segment(safe_line(text), style)
+
+
+def segments(row: Iterable[Span], palette: Palette) -> list[Segment]:
+    """A row in the colours of the theme."""
+    return [Segment(safe_line(span.text), palette[span.tone]) for span in row]
+
+
+def content(text: str) -> Content:
+    """Content for widgets that take it; brackets stay brackets."""
+    return Content(safe_block(text))
+
+
+def plain(row: Row) -> str:
+    """The text of a row."""
+    return "".join(span.text for span in row)

@@ -1,0 +1,166 @@
+"""One-line bars: status, column heads, tabs, keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import ClassVar, Final
+
+from rich.segment import Segment
+from textual import events
+from textual.geometry import Region
+from textual.message import Message
+from textual.strip import Strip
+from textual.widget import Widget
+
+from agentdbg.debugging.document import Span, Tone, span
+from agentdbg.ui import tones
+from agentdbg.ui.text import segments
+
+_ALWAYS: Final = 2
+"""Keys at the right end that are shown however narrow the bar is."""
+
+
+class Bar(Widget):
+    """One line of spans, left and right."""
+
+    DEFAULT_CSS: ClassVar[str] = """
+    Bar { height: 1; width: 1fr; background: $surface; }
+    """
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
+        """Make an empty bar."""
+        super().__init__(id=id, classes=classes)
+        self._left: Sequence[Span] = ()
+        self._right: Sequence[Span] = ()
+
+    def show(self, left: Iterable[Span], right: Iterable[Span] = ()) -> None:
+        """Show other spans; the right ones give way when there is no room."""
+        left, right = tuple(left), tuple(right)
+        if (left, right) != (self._left, self._right):
+            self._left, self._right = left, right
+            self.refresh()
+
+    def on_mount(self) -> None:
+        """Take the colours of a new theme."""
+        self.app.theme_changed_signal.subscribe(self, lambda _theme: self.refresh())
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """The bar's only line."""
+        return [self._strip().crop(crop.x, crop.right) for _ in range(crop.height)]
+
+    def _strip(self) -> Strip:
+        palette = tones.palette_of(self.app.theme_variables)
+        width = self.size.width
+        left, right = Strip(segments(self._left, palette)), Strip(segments(self._right, palette))
+        room = width - left.cell_length - right.cell_length
+        if right.cell_length and room >= 0:
+            left = Strip.join([left, Strip([Segment(" " * room)]), right])
+        return left.adjust_cell_length(width).apply_style(self.rich_style)
+
+
+class TabBar(Bar):
+    """The titles of the detail tabs; a click opens one."""
+
+    class Picked(Message):
+        """The user clicked a tab."""
+
+        def __init__(self, tab_id: str) -> None:
+            super().__init__()
+            self.tab_id = tab_id
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        """Make a bar without tabs."""
+        super().__init__(id=id)
+        self._places: list[tuple[int, int, str]] = []
+
+    def show_tabs(self, tabs: Iterable[tuple[str, str, str]], current: str, right: Iterable[Span] = ()) -> None:
+        """Show tabs as ``(id, digit, title)``; the current one stands out in brackets too."""
+        spans: list[Span] = []
+        self._places = []
+        at = 0
+        for tab_id, digit, title in tabs:
+            chosen = tab_id == current
+            parts = [span("▌" if chosen else " ", Tone.ACCENT), span(f"{digit} ", Tone.DIM)]
+            parts.append(span(title, Tone.HEADING if chosen else Tone.LABEL))
+            parts.append(span(" "))
+            width = sum(len(part.text) for part in parts)
+            self._places.append((at, at + width, tab_id))
+            at += width
+            spans.extend(parts)
+        self.show(spans, right)
+
+    def on_click(self, event: events.Click) -> None:
+        """Open the tab under the mouse."""
+        for start, end, tab_id in self._places:
+            if start <= event.x < end:
+                self.post_message(self.Picked(tab_id))
+
+
+class KeyBar(Bar):
+    """The keys that matter here; for a while, what an action had to say."""
+
+    class Picked(Message):
+        """The user clicked a key."""
+
+        def __init__(self, action_id: str) -> None:
+            super().__init__()
+            self.action_id = action_id
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        """Make a bar without keys."""
+        super().__init__(id=id)
+        self._keys: list[tuple[str, str, str]] = []
+        self._places: list[tuple[int, int, str]] = []
+        self._saying: Span | None = None
+
+    def show_keys(self, keys: Iterable[tuple[str, str, str]]) -> None:
+        """Show keys as ``(action id, key, label)``."""
+        self._keys = list(keys)
+        self._compose_line()
+
+    def say(self, text: str, tone: Tone = Tone.ACCENT) -> None:
+        """Say something in the place of the keys; an empty text brings the keys back."""
+        self._saying = span(text, tone) if text else None
+        self._compose_line()
+
+    @property
+    def saying(self) -> str:
+        """What the bar says at the moment."""
+        return self._saying.text if self._saying is not None else ""
+
+    def on_resize(self) -> None:
+        """As many keys as there is room for."""
+        self._compose_line()
+
+    def _compose_line(self) -> None:
+        self._places = []
+        if self._saying is not None:
+            self.show([span(" "), self._saying])
+            return
+        always = self._keys[-_ALWAYS:]
+        room = self.size.width - sum(len(key) + len(label) + 3 for _, key, label in always)
+        spans: list[Span] = []
+        at = 0
+        for entry in self._keys[:-_ALWAYS]:
+            width = len(entry[1]) + len(entry[2]) + 3
+            if at + width > room:
+                break
+            at = self._add(entry, at, spans)
+        right: list[Span] = []
+        at = max(room, at)
+        for entry in always:
+            at = self._add(entry, at, right)
+        self.show(spans, right)
+
+    def _add(self, entry: tuple[str, str, str], at: int, spans: list[Span]) -> int:
+        action_id, key, label = entry
+        width = len(key) + len(label) + 3
+        self._places.append((at, at + width, action_id))
+        spans.extend([span(f" {key}", Tone.STRONG), span(f" {label} ", Tone.DIM)])
+        return at + width
+
+    def on_click(self, event: events.Click) -> None:
+        """Do what the key under the mouse does."""
+        for start, end, action_id in self._places:
+            if start <= event.x < end:
+                self.post_message(self.Picked(action_id))

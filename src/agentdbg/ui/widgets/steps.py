@@ -1,0 +1,81 @@
+"""The list of steps: mark, number, kind, hash, effect, time, name."""
+
+from __future__ import annotations
+
+from rich.segment import Segment
+
+from agentdbg.debugging.document import Span, Tone, duration_words, span
+from agentdbg.debugging.marks import Mark
+from agentdbg.debugging.session import Session
+from agentdbg.debugging.tabs.common import effect_span, short
+from agentdbg.model.records import Kind, Step
+from agentdbg.ui.text import Palette, segments
+from agentdbg.ui.widgets.lines import LineView
+
+_KIND_TONES = {
+    Kind.MODEL: Tone.MODEL,
+    Kind.TOOL: Tone.TOOL,
+    Kind.HTTP: Tone.TOOL,
+    Kind.READ: Tone.TOOL,
+    Kind.EFFECT: Tone.TOOL,
+    Kind.CHECKPOINT: Tone.CHECKPOINT,
+    Kind.APPROVAL: Tone.ACCENT,
+}
+_MAX_DEPTH = 12
+MARK_WIDTH = 11
+
+
+class StepList(LineView):
+    """The steps of a run; the cursor is the session's."""
+
+    def __init__(self, session: Session, *, id: str | None = None) -> None:  # noqa: A002
+        """Show a session's steps."""
+        super().__init__(id=id)
+        self.session = session
+
+    def line_count(self) -> int:
+        """How many steps there are."""
+        return self.session.count
+
+    def draw(self, index: int, palette: Palette) -> list[Segment]:
+        """One step."""
+        step = self.session.steps[index]
+        return segments(step_row(step, self.session.marks_of(step), here=index == self.cursor), palette)
+
+
+def header_row() -> list[Span]:
+    """The words above the columns."""
+    words = f"  {'mark':<{MARK_WIDTH}}{'step':>6}  {'kind':<11}{'hash':<9}{'effect':<9}{'time':>6}  name"
+    return [span(words, Tone.DIM)]
+
+
+def step_row(step: Step, marks: list[Mark], *, here: bool) -> list[Span]:
+    """The columns of a step."""
+    identity = step.input_hash or step.fingerprint
+    effect = effect_span(step.effect) if step.effect is not None else span("")
+    loud = Tone.ERROR if marks and marks[0].tone is Tone.ERROR else Tone.STRONG if here else Tone.PLAIN
+    return [
+        span("› " if here else "  ", Tone.ACCENT),
+        *_marks(marks),
+        span(f"{step.n:>6}  ", Tone.DIM),
+        span(f"{step.kind:<11}", _KIND_TONES.get(step.kind, Tone.STRUCTURE)),
+        span(f"{short(identity) if identity else '':<9}", Tone.DIM),
+        effect,
+        span(" " * (9 - len(effect.text))),
+        span(f"{duration_words(step.latency_ms):>6}  ", Tone.DIM),
+        span("  " * min(step.depth, _MAX_DEPTH)),
+        span(step.name, loud),
+    ]
+
+
+def _marks(marks: list[Mark]) -> list[Span]:
+    if not marks:
+        return [span(" " * MARK_WIDTH)]
+    first = f"{marks[0].sign} {marks[0].word}"
+    spans = [span(first, marks[0].tone)]
+    used = len(first)
+    for mark in marks[1:]:
+        if used + 2 < MARK_WIDTH:
+            spans.append(span(f" {mark.sign}", mark.tone))
+            used += 2
+    return [*spans, span(" " * (MARK_WIDTH - used))]
