@@ -65,6 +65,16 @@ def test_nothing_tells_where_it_was_recorded(out: Path) -> None:
     assert [tell for tell in tells if len(tell) > 3 and tell in written] == []
 
 
+@pytest.mark.parametrize("run_id", ["refund-incident", "refund-before-policy-change", "smollm2-tool-loop"])
+def test_the_shipped_runs_are_whole_and_neutral(run_id: str) -> None:
+    run = Path(__file__).parents[2] / "demo_runs" / "runs" / run_id
+    written = b"".join(path.read_bytes() for path in run.rglob("*") if path.is_file()).decode()
+
+    assert json.loads((run / "run.json").read_text())["ended_at"] > 0
+    assert "roots" not in json.loads((run / "run.json").read_text())
+    assert [place for place in ("/home/", "/root/", "/tmp/", "/Users/", "/work/") if place in written] == []
+
+
 def test_recording_again_replaces_the_run(out: Path, tmp_path: Path) -> None:
     run = out / "runs" / "refund-incident"
     target = tmp_path / "again"
