@@ -114,7 +114,7 @@ def loads_json(raw: bytes | str) -> Json:
         ValueError: ``raw`` is not JSON, or nests too deeply to be read.
     """
     data = raw.encode("utf-8", "surrogatepass") if isinstance(raw, str) else raw
-    if orjson is not None and _LONG_NUMBER.search(data) is None:
+    if orjson is not None and _NINETEEN not in data.translate(_DIGITS):
         try:
             return cast(Json, orjson.loads(data))
         except ValueError:
@@ -125,7 +125,9 @@ def loads_json(raw: bytes | str) -> Json:
         raise ValueError("nested too deeply") from problem
 
 
-_LONG_NUMBER = re.compile(rb"[0-9]{19}")
+_NINETEEN = b"0" * 19
+_DIGITS = bytes(ord("0") if chr(byte).isdigit() and byte < 128 else ord(" ") for byte in range(256))
+"""Every digit becomes ``0``: a run of nineteen may be an integer that orjson would turn into a float."""
 
 
 def dumps_json(tree: Json) -> str:
@@ -291,7 +293,9 @@ class _Encoder:
     def _mapping(self, value: dict[object, object], depth: int, path: str) -> object:
         if "$" not in value and all(isinstance(key, str) and _is_unicode(key) for key in value):
             return {str.__str__(cast(str, k)): self.tree(v, depth + 1, f"{path}.{k}") for k, v in value.items()}
-        pairs = [[self.tree(k, depth + 3, path), self.tree(v, depth + 3, f"{path}.{k!s:.40}")] for k, v in value.items()]
+        pairs = [
+            [self.tree(k, depth + 3, path), self.tree(v, depth + 3, f"{path}.{k!s:.40}")] for k, v in value.items()
+        ]
         if self.sort:
             pairs.sort(key=lambda pair: _sort_key(pair[0]))
         return _tag("map", pairs)

@@ -31,14 +31,18 @@ def split_request(body: dict[str, Json]) -> list[Part]:
     tools: list[Part] = []
     system: list[Part] = []
     messages: list[Part] = []
+    taken = False
     for key, value in body.items():
-        if key == "tools" and isinstance(value, list):
+        if isinstance(value, dict) and PLACE in value:
+            shape[key] = {PLACE: "literal", "value": value}
+        elif key == "tools" and isinstance(value, list):
             tools = [Part("tool_schema", _tool_name(tool), tool) for tool in value]
             shape[key] = {PLACE: "tools"}
-        elif key in ("system", "instructions") and value is not None:
+        elif key in ("system", "instructions") and isinstance(value, str | list):
             system.extend(_system_parts(key, value))
             shape[key] = {PLACE: f"@{key}" if isinstance(value, str) else f"@{key}[]"}
-        elif key in ("messages", "input") and isinstance(value, list):
+        elif key in ("messages", "input") and isinstance(value, list) and not taken:
+            taken = True
             messages = [Part(_message_kind(item), _role(item), item) for item in value]
             shape[key] = {PLACE: "messages"}
         else:
@@ -57,8 +61,10 @@ def join_request(parts: Sequence[Part]) -> Json:
     ]
     body: dict[str, Json] = {}
     for key, value in parts[0].value.items():
-        place = value.get(PLACE) if isinstance(value, dict) and len(value) == 1 else None
-        if place == "tools":
+        place = value.get(PLACE) if isinstance(value, dict) else None
+        if place == "literal" and isinstance(value, dict):
+            body[key] = value.get("value")
+        elif place == "tools":
             body[key] = tools
         elif place == "messages":
             body[key] = messages
