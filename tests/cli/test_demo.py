@@ -18,7 +18,7 @@ RUNS = [run("twin-1", "before"), run("bad-2", "incident"), run("real-3")]
 
 
 @pytest.mark.parametrize(
-    ("case", "expected"), [(None, "bad-2"), ("before", "twin-1"), ("real-3", "real-3"), ("twin", "twin-1")]
+    ("case", "expected"), [(None, "bad-2"), ("before", "twin-1"), ("real-3", "real-3"), ("win", "twin-1")]
 )
 def test_a_case_is_found_by_its_name_or_run(case: str | None, expected: str) -> None:
     assert find_case(RUNS, case).run_id == expected

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from agentdbg.config import paths
+from agentdbg.config.resources import demo_runs_dir
 from agentdbg.config.settings import settings
 
 
@@ -60,6 +61,13 @@ def test_the_store_is_the_option_then_the_variable_then_the_project_then_the_use
     monkeypatch.setenv("AGENTDBG_STORE", "~/runs")
     assert paths.store_url(None, settings()) == str(isolated_user / "runs")
     assert paths.store_url("sqlite:///~x.db", settings()) == "sqlite:///~x.db"
+
+
+def test_the_shipped_runs_are_called_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert paths.store_url("demo", settings()) == str(demo_runs_dir())
+    (tmp_path / "demo").mkdir()
+    assert paths.store_url("demo", settings()) == "demo"
 
 
 def test_a_store_may_be_called_by_its_name(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def command(invocation: Invocation, case: str | None, only_list: bool) -> Status
 
 
 def find_case(runs: list[RunSummary], case: str | None) -> RunSummary:
-    """The run of a case: by its name, its run id or the beginning of that; without a name, the incident.
+    """The run of a case: by its name, its run id or a part of that; without a name, the incident.
 
     Raises:
         Trouble: There is no such case.
@@ -56,7 +56,7 @@ def find_case(runs: list[RunSummary], case: str | None) -> RunSummary:
         if wanted in (case_name(run), run.run_id):
             return run
     for run in runs:
-        if run.run_id.startswith(wanted) or (case is None and run.flag):
+        if wanted in run.run_id or (case is None and run.flag):
             return run
     if case is None and runs:
         return runs[0]

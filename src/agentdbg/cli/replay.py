@@ -2,59 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
-from importlib import import_module
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from agentdbg.cli import outcometext
 from agentdbg.cli.commands import Verb
 from agentdbg.cli.errors import Status, Trouble
 from agentdbg.cli.invocation import Invocation
-from agentdbg.cli.output import console, print_document, print_facts, text
+from agentdbg.cli.output import console, print_document, text
 from agentdbg.cli.verdicts import exit_status
+from agentdbg.config.paths import data_dir
+from agentdbg.config.resources import demo_runs_dir
 from agentdbg.i18n.catalogue import message
-from agentdbg.store.protocols import RunSource, RunStore
 
+if TYPE_CHECKING:
+    from agentdbg.store.protocols import RunSource, RunStore
+    from agentdbg.store.reader import DirectoryRunSource
 
-@dataclass(frozen=True, slots=True)
-class ReplayOptions:
-    """What the command line asks of a replay.
-
-    Attributes:
-        guard: ``auto`` or ``audit``.
-        timeout: Seconds after which the child is ended.
-        trust: Whether to run code that this user did not record without asking.
-        tolerate: Ambient effects that stay blocked but are no refusal.
-        store: Where the replay is written as a run of its own.
-    """
-
-    guard: str
-    timeout: float
-    trust: bool
-    tolerate: Sequence[str]
-    store: RunStore
-
-
-class Outcome(Protocol):
-    """How a replay ended."""
-
-    verdict: str
-
-    def members(self) -> Mapping[str, object]:
-        """The outcome, as in the JSON document."""
-
-
-class Engine(Protocol):
-    """What this command needs of ``agentdbg.replay.run``."""
-
-    def exact(self, source: RunSource, options: ReplayOptions) -> Outcome:
-        """Replay exactly."""
-
-    def plan(self, source: RunSource, options: ReplayOptions) -> Sequence[str]:
-        """What would happen to every recorded call, one line each."""
+T = TypeVar("T")
 
 
 @click.command("replay", cls=Verb)
@@ -71,24 +40,55 @@ def command(
     """Replay RUN and say whether anything differs."""
     if not exact:
         raise click.UsageError("say which replay: --exact")
+    from agentdbg.replay import run as engine
+
     store = invocation.open_store()
-    settings = invocation.settings
-    seconds = timeout or settings.seconds("replay.timeout")
-    options = ReplayOptions(guard, seconds, trust, settings.items("replay.tolerate"), store)
-    engine = cast(Engine, import_module("agentdbg.replay.run"))
-    with closing(invocation.resolve(run, store)) as source:
-        if only_plan:
-            _print_plan(invocation, engine.plan(source, options))
-            return Status.SAME
-        if guard == "auto":
-            raise Trouble(message("error.no_kernel_guard"), Status.REFUSED)
-        outcome = engine.exact(source, options)
+    seconds = timeout or invocation.settings.seconds("replay.timeout")
+    tolerate = invocation.settings.items("replay.tolerate")
+    with closing(invocation.resolve(run, store)) as opened:
+        source = _own_format(opened)
+        options = engine.ReplayOptions(guard, seconds, trust, tolerate, _target(invocation, store))
+        try:
+            if only_plan:
+                _print_plan(invocation, engine.plan(source, options))
+                return Status.SAME
+            outcome = _waiting(invocation, lambda: engine.exact(source, options))
+        except engine.ReplayRefused as error:
+            raise Trouble(str(error), Status.REFUSED) from error
+        except engine.NotReplayable as error:
+            raise Trouble(str(error), Status.NOTHING) from error
     invocation.status = exit_status(outcome.verdict)
     if invocation.json:
         print_document("replay", outcome.members())
     else:
-        _print_outcome(invocation, outcome)
+        outcometext.print_outcome(invocation, outcome)
     return invocation.status
+
+
+def _own_format(source: RunSource) -> DirectoryRunSource:
+    from agentdbg.store.reader import DirectoryRunSource
+
+    if not isinstance(source, DirectoryRunSource):
+        raise Trouble(message("error.not_own_format", run=source.summary().run_id), Status.NOTHING)
+    return source
+
+
+def _target(invocation: Invocation, store: RunStore) -> RunStore:
+    """Where the replay goes: the run's own store, or the user's where that is shipped or read-only."""
+    location = store.location()
+    shipped = os.path.realpath(location) == os.path.realpath(demo_runs_dir())
+    if shipped or (os.path.exists(location) and not os.access(location, os.W_OK)):
+        return invocation.open_store(str(data_dir() / "store"))
+    return store
+
+
+def _waiting(invocation: Invocation, work: Callable[[], T]) -> T:
+    """Do the work; on a terminal a sign of life shows that it goes on."""
+    out = console(invocation, stderr=True)
+    if not out.is_terminal:
+        return work()
+    with out.status(message("replay.running")):
+        return work()
 
 
 def _print_plan(invocation: Invocation, lines: Sequence[str]) -> None:
@@ -97,16 +97,3 @@ def _print_plan(invocation: Invocation, lines: Sequence[str]) -> None:
         return
     for line in lines:
         console(invocation).print(text(line))
-
-
-def _print_outcome(invocation: Invocation, outcome: Outcome) -> None:
-    pairs = [(name.replace("_", " "), _shown(value)) for name, value in outcome.members().items()]
-    print_facts(invocation, [pair for pair in pairs if pair[1]])
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, Mapping):
-        return "  ".join(f"{name} {_shown(entry)}" for name, entry in value.items() if entry not in (None, ""))
-    if isinstance(value, list | tuple):
-        return "; ".join(_shown(entry) for entry in value)
-    return "" if value is None else str(value)

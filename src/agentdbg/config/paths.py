@@ -8,10 +8,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agentdbg.config.resources import demo_runs_dir
+
 if TYPE_CHECKING:
     from agentdbg.config.settings import Settings
 
 PROJECT_STORE = ".agentdbg"
+DEMO_STORE = "demo"
 _NAME = "agentdbg"
 
 
@@ -41,12 +44,14 @@ def store_url(option: str | None, settings: Settings) -> str:
     The option wins, then a configured address, then ``.agentdbg`` in the working directory, then the user's own store.
 
     Args:
-        option: What ``--store`` said: a path, a URL or a name of the ``[stores]`` table.
+        option: What ``--store`` said: a path, a URL, a name of ``[stores]``, or ``demo`` for the shipped runs.
         settings: Where ``store.url`` (``AGENTDBG_STORE``) and the names are looked up.
     """
     chosen = option or settings.text("store.url")
     if chosen:
         named = settings.table("stores").get(chosen, chosen)
+        if named == DEMO_STORE and not os.path.isdir(named):
+            return str(demo_runs_dir())
         return named if "://" in named else os.path.expanduser(named)
     if os.path.isdir(PROJECT_STORE):
         return PROJECT_STORE

@@ -1,0 +1,79 @@
+"""How a replay ended, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from agentdbg.cli.invocation import Invocation
+from agentdbg.cli.output import block, console, print_facts
+from agentdbg.i18n.catalogue import message
+
+if TYPE_CHECKING:
+    from agentdbg.compare.trajectory import Divergence
+    from agentdbg.replay.outcome import Outcome
+
+_LISTED = 10
+_WITH_LOG = ("crashed", "timed_out", "aborted", "not_replayable")
+
+
+def print_outcome(invocation: Invocation, outcome: Outcome) -> None:
+    """Print verdict, reason, the first divergence, what was served and what was stopped."""
+    pairs = [*_verdict(outcome), *_divergence(outcome.first_divergence), *_counts(outcome)]
+    print_facts(invocation, [(message(f"replay.{name}"), value) for name, value in pairs if value])
+    if outcome.log and outcome.verdict in _WITH_LOG:
+        out = console(invocation, stderr=True)
+        out.print(message("replay.log"))
+        out.print(block(outcome.log))
+
+
+def _verdict(outcome: Outcome) -> list[tuple[str, str]]:
+    rules = len(outcome.rules_used)
+    verdict = outcome.verdict
+    if rules and verdict == "identical":
+        key = "replay.under_rules" if rules > 1 else "replay.under_one_rule"
+        verdict = message(key, verdict=verdict, count=rules)
+    return [
+        ("verdict", verdict),
+        ("reason", outcome.reason),
+        ("mode", outcome.mode.upper()),
+        ("source_run", outcome.source_run),
+        ("replay_run", outcome.replay_run or ""),
+    ]
+
+
+def _divergence(found: Divergence | None) -> list[tuple[str, str]]:
+    if found is None:
+        return []
+    return [
+        ("step", f"{found.step} {found.kind} {found.name}"),
+        ("path", found.path),
+        ("cause", found.cause),
+        ("expected", found.expected),
+        ("got", found.got),
+    ]
+
+
+def _counts(outcome: Outcome) -> list[tuple[str, str]]:
+    return [
+        ("served", message("replay.of", served=outcome.served, total=outcome.total)),
+        ("unconsumed", str(outcome.unconsumed) if outcome.unconsumed else ""),
+        ("refused", _effects(outcome.refused)),
+        ("tolerated", _effects(outcome.tolerated)),
+        ("rules_used", ", ".join(outcome.rules_used[:_LISTED])),
+        ("guard", ", ".join(outcome.guard)),
+        ("notes", "; ".join(outcome.notes[:_LISTED])),
+    ]
+
+
+def _effects(effects: Sequence[Mapping[str, object]]) -> str:
+    listed = [_effect(effect) for effect in effects[:_LISTED]]
+    more = len(effects) - len(listed)
+    return "; ".join(listed) + (message("brief.more", count=more) if more else "")
+
+
+def _effect(effect: Mapping[str, object]) -> str:
+    """Effect and detail, then the place in the agent's code."""
+    known = [str(effect[name]) for name in ("effect", "detail") if effect.get(name)]
+    frame = f" ({effect['frame']})" if effect.get("frame") else ""
+    return " ".join(known) + frame

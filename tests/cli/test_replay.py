@@ -1,0 +1,52 @@
+"""A replay from the command line: verdict, exit status, and where its run goes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.support.program import agentdbg, document
+
+
+def test_the_kind_of_replay_must_be_said(store: Path) -> None:
+    done = agentdbg("replay", "refund-8", "--store", store)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+
+
+def test_without_a_kernel_layer_the_audit_hook_must_be_accepted(store: Path) -> None:
+    done = agentdbg("replay", "refund-8", "--exact", "--store", store)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "--guard audit" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_somebody_elses_run_is_not_started(store: Path) -> None:
+    done = agentdbg("replay", "refund-8", "--exact", "--guard", "audit", "--store", store)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "--trust" in done.stderr
+
+
+def test_a_run_without_an_entry_point_is_not_replayable(store: Path) -> None:
+    options: list[str | Path] = ["--exact", "--guard", "audit", "--trust", "--store", store]
+    assert document("replay", "refund-8", *options)["verdict"] == "not_replayable"
+    done = agentdbg("replay", "refund-8", *options)
+    assert done.returncode == 5
+    assert done.stdout.splitlines()[0] == "verdict     not_replayable"
+
+
+def test_the_plan_is_shown_without_running_anything(store: Path) -> None:
+    found = document("replay", "refund-8", "--exact", "--plan", "--store", store)
+    assert found["schema"] == "agentdbg.replay/1"
+    assert any("order" in line for line in found["plan"])
+    assert "order" in agentdbg("replay", "refund-8", "--exact", "--plan", "--store", store).stdout
+
+
+def test_the_shipped_incident_replays_identically_into_the_users_store(isolated_user: Path) -> None:
+    done = agentdbg("replay", "refund-incident", "--store", "demo", "--exact", "--guard", "audit")
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0].split() == ["verdict", "identical"]
+    replays = document("runs", "--store", isolated_user / ".local/share/agentdbg/store")["runs"]
+    assert [run["replay_of"] for run in replays] == ["refund-incident"]
+    assert replays[0]["mode"] == "exact"
+    assert replays[0]["verdict"] == "identical"
