@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -75,3 +76,11 @@ def test_what_is_not_there_is_named(place: str, look_up: tuple[str, str]) -> Non
             desk.read_order(place, name, "", "")
         else:
             desk.read_policy(place, desk.AFTER_CHANGE, name)
+
+
+def test_many_threads_pay_a_key_once(place: str) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        paid = list(pool.map(lambda _: desk.pay_refund(place, "A-1042", 240.0, "EUR", "key-1"), range(24)))
+
+    assert desk.refund_count(place) == 1
+    assert paid.count(paid[0]) == len(paid)

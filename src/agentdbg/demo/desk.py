@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -80,6 +81,8 @@ SCHEMA_MAPPING: Mapping[str, Mapping[str, str]] = {
     },
 }
 
+_ONE_AT_A_TIME = threading.Lock()
+
 
 def prepare_desk(desk: str, *, gateway_seconds: float = 0.0) -> None:
     """Create the desk's files where they are missing.
@@ -133,11 +136,12 @@ def read_decision(desk: str, ticket_id: str) -> str:
 def pay_refund(desk: str, order_id: str, amount: float, currency: str, key: str) -> dict[str, Json]:
     """Move the money, once per idempotency key."""
     time.sleep(_gateway_seconds(desk) / 2)
-    done = find_refund(desk, key)
-    if done is None:
-        done = {"refund_id": f"R-{refund_count(desk) + 1:05d}", "order_id": order_id, "amount": amount}
-        done |= {"currency": currency, "key": key}
-        _append(desk, "ledger.jsonl", done)
+    with _ONE_AT_A_TIME:
+        done = find_refund(desk, key)
+        if done is None:
+            done = {"refund_id": f"R-{refund_count(desk) + 1:05d}", "order_id": order_id, "amount": amount}
+            done |= {"currency": currency, "key": key}
+            _append(desk, "ledger.jsonl", done)
     time.sleep(_gateway_seconds(desk) / 2)
     return {**done, "status": "executed"}
 
@@ -159,16 +163,18 @@ def message_count(desk: str) -> int:
 
 def send_message(desk: str, phone: str, text: str, key: str) -> dict[str, Json]:
     """Send a text message, once per key."""
-    if not any(line.get("key") == key for line in _lines(desk, "outbox.jsonl")):
-        _append(desk, "outbox.jsonl", {"to": phone, "text": text, "key": key})
+    with _ONE_AT_A_TIME:
+        if not any(line.get("key") == key for line in _lines(desk, "outbox.jsonl")):
+            _append(desk, "outbox.jsonl", {"to": phone, "text": text, "key": key})
     return {"sent_to": phone, "characters": len(text)}
 
 
 def save_ticket(desk: str, ticket_id: str, status: str, note: str) -> dict[str, Json]:
     """Set a ticket's status."""
-    tickets = _read(desk, "tickets.json")
-    tickets[ticket_id] = {"status": status, "note": note}
-    _write(desk, "tickets.json", tickets)
+    with _ONE_AT_A_TIME:
+        tickets = _read(desk, "tickets.json")
+        tickets[ticket_id] = {"status": status, "note": note}
+        _write(desk, "tickets.json", tickets)
     return {"ticket_id": ticket_id, "status": status}
 
 
@@ -183,7 +189,7 @@ def _read(desk: str, name: str) -> dict[str, Json]:
 
 
 def _write(desk: str, name: str, content: Json) -> None:
-    draft = Path(desk, f".{name}.{os.getpid()}.{time.monotonic_ns()}")
+    draft = Path(desk, f".{name}.{os.getpid()}.{threading.get_ident()}")
     draft.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     draft.replace(Path(desk, name))
 
