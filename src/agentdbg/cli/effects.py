@@ -57,6 +57,6 @@ def state_of(step: Step) -> str:
     """How far an effect came. An error from a write says nothing about what was done: it is in doubt."""
     if step.attrs.get("refused"):
         return "refused"
-    if step.attrs.get("served"):
+    if step.attrs.get("served_from"):
         return "served"
     return "done" if step.status in (StepStatus.OK, StepStatus.PARTIAL) else "in_doubt"
