@@ -1,0 +1,47 @@
+"""The table of actions: complete, without clashes, and every entry does something."""
+
+from __future__ import annotations
+
+import pytest
+
+from agentdbg.debugging.actions import ACTIONS, Owner, Place, action, actions_of
+from agentdbg.debugging.session import Session
+from agentdbg.ui.keymap import FORBIDDEN, textual_key
+from agentdbg.ui.screens.debugger import DebuggerScreen
+from agentdbg.ui.screens.runs import RunsScreen
+
+SCREENS = {Place.RUNS: RunsScreen, Place.DEBUGGER: DebuggerScreen}
+
+
+def test_ids_are_unique() -> None:
+    ids = [entry.id for entry in ACTIONS]
+    assert len(ids) == len(set(ids))
+
+
+@pytest.mark.parametrize("place", list(Place))
+def test_no_key_does_two_things_on_one_screen(place: Place) -> None:
+    keys = [textual_key(key) for entry in actions_of(place) for key in entry.keys]
+    assert sorted(keys) == sorted(set(keys))
+
+
+@pytest.mark.parametrize("place", list(Place))
+def test_every_action_reaches_a_method_that_is_there(place: Place) -> None:
+    for entry in actions_of(place):
+        owner = Session if entry.owner is Owner.SESSION else SCREENS[place]
+        assert callable(getattr(owner, entry.method)), entry.id
+
+
+def test_no_key_is_one_that_terminals_confuse() -> None:
+    assert not {key for entry in ACTIONS for key in entry.keys} & set(FORBIDDEN)
+
+
+def test_uppercase_is_the_same_thing_backward() -> None:
+    keys = {key: entry for entry in actions_of(Place.DEBUGGER) for key in entry.keys}
+    for forward, backward in (("s", "S"), ("e", "E"), ("w", "W"), ("c", "C"), ("n", "N")):
+        assert keys[forward].help.replace("next", "previous") == keys[backward].help
+
+
+def test_an_action_is_found_by_its_id() -> None:
+    assert action("help").keys[0] == "?"
+    with pytest.raises(KeyError):
+        action("no.such")
