@@ -40,33 +40,29 @@ def _re(name: str) -> re.Pattern[str]:
 class Decoded:
     """A decoded text that knows where each of its characters came from."""
 
-    __slots__ = ("_decoded", "_lengths", "_raw", "text")
+    __slots__ = ("_decoded", "_raw", "text")
 
     def __init__(self, text: str, pattern: re.Pattern[str], decode: Callable[[str], list[tuple[str, int]]]) -> None:
         """Decode each match of ``pattern``; ``decode`` gives the characters, each with the raw length it takes."""
-        self._decoded: list[int] = [0]
-        self._raw: list[int] = [0]
-        self._lengths: list[int] = [0]
+        decoded, raws = [0], [0]
         parts: list[str] = []
         position = last = 0
         for match in pattern.finditer(text):
-            position += match.start() - last
-            parts.append(text[last : match.start()])
-            raw = match.start()
+            start = match.start()
+            if start > last:
+                parts.append(text[last:start])
+                position += start - last
             for chars, taken in decode(match.group()):
-                self._note(position, raw, len(chars))
                 parts.append(chars)
                 position += len(chars)
-                raw += taken
-            self._note(position, raw, 0)
+                start += taken
+                decoded.append(position)
+                raws.append(start)
             last = match.end()
         parts.append(text[last:])
         self.text = "".join(parts)
-
-    def _note(self, decoded: int, raw: int, length: int) -> None:
-        self._decoded.append(decoded)
-        self._raw.append(raw)
-        self._lengths.append(length)
+        self._decoded = decoded
+        self._raw = raws
 
     def raw(self, position: int) -> int:
         """Return the raw position of a decoded one."""
@@ -75,13 +71,7 @@ class Decoded:
 
     def back(self, span: Span) -> Span:
         """Return the span in the raw text; its value stays the decoded one."""
-        return Span(self.raw(span.start), self.raw(span.end - 1) + self._width(span.end - 1), span.kind, span.value)
-
-    def _width(self, position: int) -> int:
-        at = bisect_right(self._decoded, position) - 1
-        if self._lengths[at] and position == self._decoded[at]:
-            return self._raw[at + 1] - self._raw[at]
-        return 1
+        return Span(self.raw(span.start), self.raw(span.end), span.kind, span.value)
 
 
 def _json(escapes: str) -> list[tuple[str, int]]:

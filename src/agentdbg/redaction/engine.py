@@ -46,8 +46,11 @@ def scan(text: str, extra: Sequence[Rule] = (), seconds: float = 2.0) -> list[Sp
     data = text.encode("latin-1", "replace")
     found: list[Span] = []
     _scan_plain(text, data, extra, budget, found)
+    plain = len(found)
     for decoder in (decode.visible, decode.unquoted, decode.unescaped):
         _scan_decoded(text, decoder, extra, budget, found)
+    if plain:
+        found = _without_escape_letters(text, found[:plain], found[plain:])
     for start, end, inner in decode.base64_runs(text, data):
         if _holds_secret(inner, extra, budget):
             found.append(Span(start, end, "base64", text[start:end]))
@@ -83,10 +86,23 @@ def _scan_decoded(
         inner: list[Span] = []
         _scan_plain(view.text, view.text.encode("latin-1", "replace"), extra, budget, inner)
         if layers > 1 and decoder is decode.unescaped:
-            _scan_decoded(view.text, decoder, extra, budget, inner, layers - 1)
+            deeper: list[Span] = []
+            _scan_decoded(view.text, decoder, extra, budget, deeper, layers - 1)
+            inner = _without_escape_letters(view.text, inner, deeper)
         for span in inner:
             start, end, kind, value = view.back(span)
             found.append(Span(start + offset, end + offset, kind, value))
+
+
+def _without_escape_letters(text: str, plain: list[Span], decoded: list[Span]) -> list[Span]:
+    """Drop findings that begin with the ``n`` of a ``\\n`` where the decoded text shows where they really begin."""
+    kept = [
+        span
+        for span in plain
+        if text[span.start - 1 : span.start] != "\\"
+        or not any(other.start < span.end and span.start < other.end for other in decoded)
+    ]
+    return kept + decoded
 
 
 def _scan_tokens(text: str, shape: bytes, data: bytes, found: list[Span]) -> None:

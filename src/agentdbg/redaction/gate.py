@@ -30,6 +30,8 @@ UNSCANNED = "unscanned"
 _CACHE_ENTRIES = 8192
 _CACHE_CHARS = 16_000_000
 _SMALL_INT = 99_999
+_ROUNDS = 4
+_NEUTRAL = frozenset(["", *" \t\r\n\"'`,;)]}<>，。；、"])
 _gates: weakref.WeakSet[Gate] = weakref.WeakSet()
 
 
@@ -58,7 +60,7 @@ class Gate:
         self._seconds = seconds
         self._lock = threading.RLock()
         self._memory = Memory()
-        self._cache: dict[str, tuple[str, int, int]] = {}
+        self._cache: dict[str, tuple[str | None, int, int]] = {}
         self._cached_chars = 0
         self._issued: set[str] = set()
         self._surrogates: dict[int, str] = {}
@@ -148,13 +150,29 @@ class Gate:
 
     def find(self, text: str) -> list[Span]:
         """Return what must go, without remembering it: sorted, not overlapping, placeholders left out."""
-        masked = pattern().sub(lambda m: "⟦" * len(m.group()), text) if OPEN in text else text
+        masked = _masked(text)
+        return self._grown(text, masked, self._find(masked))
+
+    def _grown(self, text: str, masked: str, spans: list[Span]) -> list[Span]:
+        """Look again beside what was found: its neighbours may have a boundary now."""
+        for _ in range(_ROUNDS):
+            if all(text[s.end : s.end + 1] in _NEUTRAL and text[s.start - 1 : s.start] in _NEUTRAL for s in spans):
+                break
+            parts: list[str] = []
+            last = 0
+            for s in spans:
+                parts += (masked[last : s.start], "⟦" * (s.end - s.start))
+                last = s.end
+            masked = "".join((*parts, masked[last:]))
+            more = self._find(masked)
+            if not more:
+                break
+            spans = merge(spans + more, text)
+        return [s if "⟦" not in s.value else s._replace(value=text[s.start : s.end]) for s in spans]
+
+    def _find(self, masked: str) -> list[Span]:
         spans = scan(masked, self._rules, self._seconds)
-        if self._memory.order:
-            spans = merge(self._memory.find(masked) + spans, text)
-        if masked is not text:
-            spans = [s if "⟦" not in s.value else s._replace(value=text[s.start : s.end]) for s in spans]
-        return spans
+        return merge(self._memory.find(masked) + spans, masked) if self._memory.order else spans
 
     def commit(self, span: Span, *, bare: bool = False) -> str:
         """Return what stands in a span's place from now on. ``bare``: the span is a JSON number."""
@@ -180,7 +198,7 @@ class Gate:
                 if seen != generation:
                     self._cache[s] = (result, generation, places)
                 self._count += places
-                return result
+                return s if result is None else result
         before = self._count
         result = self._redacted(s)
         self._keep(s, result, self._count - before)
@@ -190,12 +208,16 @@ class Gate:
         spans = self.find(s)
         if not spans:
             return s
-        generation = len(self._memory.order)
-        for span in spans:
-            self._learn(span.kind, span.value)
-        again = [place for known in self._memory.since(generation) for place in occurrences(known, s)]
-        if again:
-            spans = merge(spans + [a for a in again if "⟦" not in s[a.start : a.end]], s)
+        for _ in range(_ROUNDS):
+            generation = len(self._memory.order)
+            for span in spans:
+                self._learn(span.kind, span.value)
+            again = [place for known in self._memory.since(generation) for place in occurrences(known, s)]
+            again = [a for a in again if "⟦" not in s[a.start : a.end]]
+            wider = merge(spans + again, s) if again else spans
+            if wider == spans:
+                break
+            spans = self._grown(s, _masked(s), wider)
         json_text = jsontext.is_json(s)
         parts: list[str] = []
         last = 0
@@ -210,7 +232,7 @@ class Gate:
                 keep = list(self._cache.items())[len(self._cache) // 2 :] if self._cached_chars <= _CACHE_CHARS else []
                 self._cache = dict(keep)
                 self._cached_chars = sum(len(text) for text, _ in keep)
-            self._cache[s] = (result, len(self._memory.order), places)
+            self._cache[s] = (None if result is s else result, len(self._memory.order), places)
             self._cached_chars += len(s)
 
     def _learn(self, kind: str, value: str) -> None:
@@ -299,6 +321,11 @@ class Gate:
         number = int(x)
         seen = self._integer(number, name)
         return x if seen == number else float(seen)
+
+
+def _masked(text: str) -> str:
+    """Return the text with its placeholders blotted out, at the same length."""
+    return pattern().sub(lambda m: "⟦" * len(m.group()), text) if OPEN in text else text
 
 
 def _fresh_locks() -> None:

@@ -55,7 +55,7 @@ def _grouped() -> dict[str, re.Pattern[str]]:
         "us": re.compile(f"{left}{us}{right}"),
         "us_ssn": re.compile(f"{left}(?P<us_ssn>[0-9]{{3}}-[0-9]{{2}}-[0-9]{{4}}){right}"),
         "plus": re.compile(
-            r"(?<![A-Za-z0-9_+/=.])\+[1-9][0-9]{0,3}(?:[ \-.]?\([0-9]{1,4}\))?"
+            r"(?<![A-Za-z0-9_+/.])\+[1-9][0-9]{0,3}(?:[ \-.]?\([0-9]{1,4}\))?"
             r"(?:[ \-.]?[0-9]{1,14}){1,6}(?![A-Za-z0-9_])"
         ),
         "iban": re.compile(r"[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{1,4}){2,8}"),
@@ -151,12 +151,21 @@ def _scan_plus(text: str, shape: bytes, found: list[Span]) -> None:
         match = pattern.match(text, at)
         step = at + 2
         if match is not None:
-            value = match.group()
-            digits = "".join(filter(str.isdigit, value))
-            if checks.international_phone(digits, len(value) > len(digits) + 1):
-                found.append(Span(at, match.end(), "phone", value))
-                step = match.end()
+            value = _international(match.group())
+            if value:
+                found.append(Span(at, at + len(value), "phone", value))
+                step = at + len(value)
         at = shape.find(b"+0", step)
+
+
+def _international(value: str) -> str:
+    """Return the longest number in groups of digits that may be several numbers, or nothing."""
+    while value:
+        digits = "".join(filter(str.isdigit, value))
+        if checks.international_phone(digits, len(value) > len(digits) + 1):
+            return value
+        value = value[: max(0, *(value.rfind(c) for c in " -."))].rstrip(" -.")
+    return ""
 
 
 def _iban_at(text: str, at: int, found: list[Span]) -> None:

@@ -131,7 +131,7 @@ TOKEN_RULES: tuple[Rule, ...] = (
     _run("jina_key", "jina_", rf"jina_{_A}{{50,}}"),
     _run("firecrawl_key", "fc-", rf"fc-[0-9a-f]{{32}}(?!{_W})"),
     _run("facebook_token", "EAA", rf"EAA[A-Z0-9]{_A}{{90,}}"),
-    _run("jwt", "eyJ", rf"eyJ{_W}{{8,1000}}\.eyJ{_W}{{4,}}(?:\.{_W}*)*", None),
+    _run("jwt", "eyJ", rf"eyJ{_W}{{8,1000}}\.eyJ{_W}{{4,}}(?:\.{_W}*){{0,3}}", None),
 )
 """Token rules, tried in this order at the beginning of a long token."""
 

@@ -19,12 +19,17 @@ def merge(spans: list[Span], text: str) -> list[Span]:
     if len(spans) < 2:
         return spans
     spans.sort(key=lambda s: (s.start, -s.end))
-    out = [spans[0]]
+    out: list[Span] = []
+    start, end, kind, value, size = *spans[0], spans[0].end - spans[0].start
+    joined = False
     for span in spans[1:]:
-        last = out[-1]
-        if span.start >= last.end:
-            out.append(span)
-        elif span.end > last.end:
-            kind = last.kind if last.end - last.start >= span.end - span.start else span.kind
-            out[-1] = Span(last.start, span.end, kind, text[last.start : span.end])
+        if span.start >= end:
+            out.append(Span(start, end, kind, text[start:end] if joined else value))
+            start, end, kind, value = span
+            size, joined = end - start, False
+        elif span.end > end:
+            if span.end - span.start > size:
+                kind, size = span.kind, span.end - span.start
+            end, joined = span.end, True
+    out.append(Span(start, end, kind, text[start:end] if joined else value))
     return out
