@@ -253,6 +253,26 @@ def test_a_record_removed_from_the_middle_is_noticed(tmp_path: Path) -> None:
     assert any("2 records are missing" in problem for problem in source.problems())
 
 
+def test_a_twelve_megabyte_record_and_deep_json_are_steps_like_others(tmp_path: Path) -> None:
+    deep: Any = "bottom"
+    for _ in range(200):
+        deep = {"d": deep}
+    events = [writer(), intent(1, attrs={"big": "x" * 12_000_000}), outcome(2, 1, attrs={"deep": deep}), intent(3)]
+    source = opened(write_run(tmp_path, events=events))
+    first, second = source.steps()
+    assert (len(str(first.attrs["big"])), first.attrs["deep"], second.status) == (12_000_000, deep, StepStatus.OPEN)
+    assert source.problems() == []
+
+
+def test_many_orphans_cost_little_and_are_claimed_when_their_step_comes(tmp_path: Path) -> None:
+    late = [writer(0, OTHER), *(intent(i, parent=f"{OTHER}:0{i + 1}", at=5) for i in range(1, 3000))]
+    early = [writer(), *(outcome(i, f"{OTHER}:{i}") for i in range(1, 3000))]
+    source = opened(write_run(tmp_path, writers={WRITER: early, OTHER: late}))
+    assert {step.status for step in source.steps()} == {StepStatus.OK}
+    assert source.steps()[0].parent == f"{OTHER}:2"
+    assert source.steps()[2998].parent == f"{OTHER}:03000", "a parent that never came is kept as recorded"
+
+
 def test_forks_without_events_do_not_count_as_lanes(tmp_path: Path) -> None:
     lanes = ["0", "0.3", "0.7", "0.3.5"]
     events = [writer(), *(intent(i + 1, lane=lane) for i, lane in enumerate(lanes))]

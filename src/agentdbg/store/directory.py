@@ -184,7 +184,7 @@ class DirectoryStore:
             facts = replace(glimpse(root, {}), holes=(f"run.json cannot be used: {reason}",))
         else:
             facts = glimpse(root, meta) if says_running(meta) else Facts()
-        return replace(summarise(run_id, meta, facts), meta=LazyMeta(root))
+        return summarise(run_id, meta, facts, shown=LazyMeta(root))
 
     def _with_flag(self, run_id: str, summary: RunSummary, elsewhere: frozenset[str]) -> RunSummary:
         """The summary with the flag that was set later, if one was."""

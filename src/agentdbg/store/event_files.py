@@ -186,6 +186,7 @@ class EventFiles:
         if (status.st_size, status.st_mtime_ns) == (file.size, file.mtime_ns):
             return True
         file.identity = identity
+        self.refused.pop(f"events/{name}", None)
         grown = status.st_size != file.size
         if status.st_size < file.rows.scanner.position or not self._begins_alike(file, grown):
             return False

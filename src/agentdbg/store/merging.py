@@ -28,7 +28,7 @@ class DisplayOrder:
         self._placed: dict[int, int] = {}
         self._only: int | None = None
         self._count = 0
-        self._links: list[tuple[int, int, int]] = []
+        self._links: dict[tuple[int, int], int] = {}
         self._new_links = False
 
     def __len__(self) -> int:
@@ -36,8 +36,9 @@ class DisplayOrder:
 
     def must_follow(self, writer: int, row: int, parent: int) -> None:
         """Order a row of one writer after a step of another."""
-        if parent != pack(writer, row) and unpack(parent)[0] != writer:
-            self._links.append((writer, row, parent))
+        first = self._links.get((writer, parent))
+        if unpack(parent)[0] != writer and (first is None or row < first):
+            self._links[writer, parent] = row
             self._new_links = True
 
     def at(self, position: int) -> int:
@@ -96,7 +97,7 @@ class DisplayOrder:
         moved = False
         for _ in range(len(self._writers) + 1):
             again = False
-            for writer, row, parent in self._links:
+            for (writer, parent), row in self._links.items():
                 owner, parent_row = unpack(parent)
                 again |= self._writers[writer].raise_keys(row, self._writers[owner].keys[parent_row])
             moved |= again

@@ -114,7 +114,14 @@ def end_status(value: Json) -> RunStatus:
     return status if status in (RunStatus.OK, RunStatus.WAITING) else RunStatus.FAILED
 
 
-def summarise(run_id: str, meta: Mapping[str, Json], facts: Facts, *, flag: str | None = None) -> RunSummary:
+def summarise(
+    run_id: str,
+    meta: Mapping[str, Json],
+    facts: Facts,
+    *,
+    flag: str | None = None,
+    shown: Mapping[str, Json] | None = None,
+) -> RunSummary:
     """The row of a run. Members of the wrong type count as absent.
 
     Args:
@@ -122,6 +129,7 @@ def summarise(run_id: str, meta: Mapping[str, Json], facts: Facts, *, flag: str 
         meta: Members of ``run.json``.
         facts: What the events say.
         flag: A flag noted later, which wins; ``""`` takes the recorded one away.
+        shown: What the row gives as all of ``run.json``; ``meta`` itself by default.
     """
     error = error_info(meta.get("error")) or facts.error
     stated_id = meta.get("run_id")
@@ -146,7 +154,7 @@ def summarise(run_id: str, meta: Mapping[str, Json], facts: Facts, *, flag: str 
         error=error,
         verdict=_text(meta.get("verdict")) or None,
         holes=tuple(holes),
-        meta=meta,
+        meta=meta if shown is None else shown,
     )
 
 

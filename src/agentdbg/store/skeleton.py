@@ -69,8 +69,8 @@ class Skeleton:
         self._lane_index: dict[str, int] = {}
         self._type_index: dict[str, int] = {}
         self._boots: dict[str, int] = {}
-        self._orphans: list[tuple[str, str, int, int, int]] = []
-        self._unlinked: list[tuple[int, int, str]] = []
+        self._orphans: dict[str, list[tuple[str, int, int, int]]] = {}
+        self._unlinked: dict[str, list[tuple[int, int]]] = {}
         self._unspawned: dict[int, str] = {}
         self._found: tuple[object, int] = (None, 0)
 
@@ -104,14 +104,7 @@ class Skeleton:
             self._note_time(wall)
 
     def settle(self) -> None:
-        """Resolve links into files that were read later, and place the new steps."""
-        waiting, self._orphans = self._orphans, []
-        for of, kind, status, writer, offset in waiting:
-            self._attach(self.writers[writer], offset, of, kind, status)
-        children, self._unlinked = self._unlinked, []
-        for writer, row, parent in children:
-            self._link(writer, row, parent)
-        self.relinked += len(self._unlinked) != len(children)
+        """Link spawned processes to their parents, and place the new steps."""
         for writer, parent in list(self._unspawned.items()):
             found = self.locate(parent)
             if found is not None:
@@ -164,9 +157,10 @@ class Skeleton:
                 name = self._types[rows.other_types[i]]
                 if kind is None or name == kind:
                     yield rows.index, rows.others[i], name
-        for _, name, _, writer, offset in list(self._orphans):
-            if kind is None or name == kind:
-                yield writer, offset, name
+        for waiting in list(self._orphans.values()):
+            for name, _, writer, offset in waiting:
+                if kind is None or name == kind:
+                    yield writer, offset, name
 
     def select(self, kinds: Collection[str], effects: Collection[str], statuses: Collection[str]) -> array[int]:
         """Display positions, sorted, of the steps of any of these kinds, effects and statuses.
@@ -187,7 +181,7 @@ class Skeleton:
 
     def orphans(self) -> list[str]:
         """Ids of the steps of which something is here, but no intent."""
-        return sorted({orphan[0] for orphan in self._orphans})
+        return sorted(self._orphans)
 
     def _set_clock(self, rows: WriterRows, kind: str, record: dict[str, Json]) -> None:
         clock = _nanoseconds(record.get("wall"), 1e9) - _nanoseconds(record.get("mono"))
@@ -209,11 +203,21 @@ class Skeleton:
             self._link(rows.index, row, parent)
         elif rows.spawn is not None:
             rows.parents[row] = rows.spawn + 1
+        if self._orphans or self._unlinked:
+            self._claim(f"{rows.name}:{seq}")
+
+    def _claim(self, step_id: str) -> None:
+        """Give a step what was read before it."""
+        for writer, row in self._unlinked.pop(step_id, ()):
+            self._link(writer, row, step_id)
+            self.relinked += 1
+        for kind, status, writer, offset in self._orphans.pop(step_id, ()):
+            self._attach(self.writers[writer], offset, step_id, kind, status)
 
     def _link(self, writer: int, row: int, parent: str) -> None:
         found = self.locate(parent)
         if found is None:
-            self._unlinked.append((writer, row, parent))
+            self._unlinked.setdefault(_key(parent), []).append((writer, row))
             return
         self._found = (parent, found)
         if found != pack(writer, row):
@@ -224,7 +228,7 @@ class Skeleton:
     def _adopt(self, rows: WriterRows, parent: int) -> None:
         """Put the outermost steps of a spawned process below the step that spawned it."""
         rows.spawn = parent
-        unlinked = {row for writer, row, _ in self._unlinked if writer == rows.index}
+        unlinked = {row for waiting in self._unlinked.values() for writer, row in waiting if writer == rows.index}
         for row in range(len(rows)):
             if not rows.parents[row] and row not in unlinked and parent != pack(rows.index, row):
                 rows.parents[row] = parent + 1
@@ -233,7 +237,7 @@ class Skeleton:
     def _attach(self, rows: WriterRows, offset: int, of: str, kind: str, status: int) -> None:
         packed = self.locate(of)
         if packed is None:
-            self._orphans.append((of, kind, status, rows.index, offset))
+            self._orphans.setdefault(_key(of), []).append((kind, status, rows.index, offset))
             return
         self.changed.add(packed)
         writer, row = unpack(packed)
@@ -281,6 +285,11 @@ class Skeleton:
         if 0 < wall < _MAX_WALL:
             self.first_wall = min(self.first_wall, wall)
             self.last_wall = max(self.last_wall, wall)
+
+
+def _key(step_id: str) -> str:
+    parts = split_step_id(step_id)
+    return f"{parts[0]}:{parts[1]}" if parts else step_id
 
 
 def _allowed(names: Sequence[str], chosen: Collection[str]) -> bytes:
