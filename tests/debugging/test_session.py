@@ -22,6 +22,12 @@ def perform(session: Session, *action_ids: str) -> None:
         session.settle()
 
 
+def here(session: Session) -> Step:
+    """The selected step."""
+    assert session.current is not None
+    return session.current
+
+
 def nested() -> MemorySource:
     """agent > (tool, node > (model, model), tool)."""
     steps = plain_steps(6)
@@ -31,12 +37,12 @@ def nested() -> MemorySource:
 
 
 def test_opens_at_the_error_that_started_it() -> None:
-    assert Session(refund_run()).current.n == 14
+    assert here(Session(refund_run())).n == 14
 
 
 def test_opens_at_the_intent_without_outcome() -> None:
     session = Session(refund_run(crash=True, status=RunStatus.LOST))
-    assert (session.current.name, session.current.status) == ("execute_refund", StepStatus.OPEN)
+    assert (here(session).name, here(session).status) == ("execute_refund", StepStatus.OPEN)
 
 
 def test_opens_at_the_last_effect_outside_when_nothing_went_wrong() -> None:
@@ -52,7 +58,7 @@ def test_opens_at_the_divergence_before_anything_else() -> None:
     source = run_of(steps, meta={"first_divergence": {"step": 3, "id": "w:2"}})
     session = Session(source)
     assert session.cursor == 2
-    assert session.marks_of(session.current)[0].word == "diverged"
+    assert session.marks_of(here(session))[0].word == "diverged"
 
 
 def test_the_error_inside_counts_and_not_the_agent_around_it() -> None:
@@ -97,29 +103,29 @@ def test_e_and_w_go_between_errors_and_effects() -> None:
     session = Session(refund_run())
     session.first()
     perform(session, "write.next")
-    assert session.current.name == "execute_refund"
+    assert here(session).name == "execute_refund"
     perform(session, "error.next")
-    assert session.current.n == 14
+    assert here(session).n == 14
     perform(session, "error.next")
-    assert (session.current.n, session.message) == (14, "no further error")
+    assert (here(session).n, session.message) == (14, "no further error")
     perform(session, "write.previous", "write.previous")
-    assert (session.current.n, session.message) == (13, "no earlier write or external call")
+    assert (here(session).n, session.message) == (13, "no earlier write or external call")
 
 
 def test_search_finds_names_and_n_goes_between_hits_until_it_is_closed() -> None:
     session = Session(refund_run())
     session.search("NOTIFY", 0)
     session.settle()
-    assert session.current.n == 14
+    assert here(session).n == 14
     perform(session, "step.over")
-    assert session.current.n == 15
+    assert here(session).n == 15
     perform(session, "step.over")
     assert session.message == "no further hit for NOTIFY"
     perform(session, "search.previous")
-    assert session.current.n == 14
+    assert here(session).n == 14
     session.close_search()
     perform(session, "step.back")
-    assert session.current.n == 13
+    assert here(session).n == 13
     perform(session, "search.next")
     assert session.message == "no search is open: / opens one"
 
@@ -127,16 +133,16 @@ def test_search_finds_names_and_n_goes_between_hits_until_it_is_closed() -> None
 def test_search_sees_errors_and_numbers() -> None:
     session = Session(refund_run())
     session.search("connectionerror", 0)
-    assert session.current.n == 14
+    assert here(session).n == 14
     session.search("#3")
-    assert session.current.n == 3
+    assert here(session).n == 3
 
 
 def test_bookmarks_are_stops() -> None:
     session = Session(refund_run())
     session.goto(2)
     perform(session, "bookmark")
-    assert [mark.word for mark in session.marks_of(session.current)] == ["bookmark"]
+    assert [mark.word for mark in session.marks_of(here(session))] == ["bookmark"]
     session.last()
     perform(session, "stop.previous")
     assert session.cursor == 2
@@ -163,11 +169,11 @@ def test_moving_up_stops_following_and_the_end_follows_again() -> None:
     session = Session(source, follow=True)
     assert session.cursor == 12
     session.move(-1)
-    assert session.follow is False
+    after_moving = session.follow
     session.last()
-    assert session.follow is True
+    at_the_end = session.follow
     perform(session, "follow")
-    assert session.follow is False
+    assert (after_moving, at_the_end, session.follow) == (False, True, False)
 
 
 def test_a_finished_run_is_not_followed() -> None:
@@ -191,7 +197,7 @@ def test_the_selected_step_stays_selected_when_earlier_ones_turn_up() -> None:
     late = Step(n=1, id="x:0", kind=Kind.TOOL, name="late")
     source._steps[:] = [replace(s, n=n) for n, s in enumerate([late, *source._steps], 1)]
     session.take_in()
-    assert (session.current.id, session.cursor) == ("w:2", 3)
+    assert (here(session).id, session.cursor) == ("w:2", 3)
 
 
 def test_a_million_steps_are_not_looked_at_to_move() -> None:
@@ -259,7 +265,7 @@ def test_columns_are_used_where_the_source_has_them(start: int, keys: str, end: 
     session.goto(start)
     perform(session, keys)
     assert source.asked == 1
-    assert session.current.n == end or session.message
+    assert here(session).n == end or session.message
 
 
 class _Growing(MemorySource):

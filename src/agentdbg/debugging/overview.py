@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from enum import IntEnum
 from typing import Final
 
 from agentdbg.debugging import marks
@@ -12,6 +14,17 @@ from agentdbg.model.records import Effect, Kind, Step, StepStatus
 _LISTED: Final = 200
 _CHUNK: Final = 2_000
 _ENCLOSING: Final = (Kind.AGENT, Kind.NODE)
+
+
+class Landmark(IntEnum):
+    """What a place in a run is known for, the most telling last."""
+
+    WRITE = 1
+    EXTERNAL = 2
+    APPROVAL = 3
+    OPEN = 4
+    ERROR = 5
+    DIVERGENCE = 6
 
 
 @dataclass(slots=True)
@@ -30,7 +43,12 @@ class Tally:
 
 @dataclass(slots=True)
 class Overview:
-    """Facts about a run; every ``first`` and ``last`` is an index into its steps."""
+    """Facts about a run; every ``first`` and ``last`` is an index into its steps.
+
+    Attributes:
+        places: Indexes of the steps that are landmarks, in order.
+        codes: Which landmark each of them is.
+    """
 
     steps: int = 0
     complete: bool = False
@@ -51,12 +69,18 @@ class Overview:
     first_open: int | None = None
     last_outward: int | None = None
     last_model: int | None = None
+    places: array[int] = field(default_factory=lambda: array("Q"))
+    codes: array[int] = field(default_factory=lambda: array("B"))
     _error_encloses: bool = False
     _seen: set[str] = field(default_factory=set)
 
     def feed(self, index: int, step: Step, *, divergence_id: str | None = None) -> None:
         """Take one step into account."""
         self.steps += 1
+        landmark = _landmark(step, diverged=step.id == divergence_id)
+        if landmark is not None:
+            self.places.append(index)
+            self.codes.append(landmark)
         self.kinds[step.kind] = self.kinds.get(step.kind, 0) + 1
         if self.first_divergence is None and (step.id == divergence_id or marks.is_divergent(step)):
             self.first_divergence = index
@@ -108,6 +132,18 @@ class Overview:
             if identity in self._seen:
                 self.repeated.add(step)
             self._seen.add(identity)
+
+
+def _landmark(step: Step, *, diverged: bool) -> Landmark | None:
+    if diverged or marks.is_divergent(step):
+        return Landmark.DIVERGENCE
+    if marks.is_error(step) and step.kind not in _ENCLOSING:
+        return Landmark.ERROR
+    if step.status is StepStatus.OPEN and step.kind not in _ENCLOSING:
+        return Landmark.OPEN
+    if step.kind is Kind.APPROVAL:
+        return Landmark.APPROVAL
+    return {Effect.WRITE: Landmark.WRITE, Effect.EXTERNAL: Landmark.EXTERNAL}.get(step.effect or Effect.NONE)
 
 
 def gather(

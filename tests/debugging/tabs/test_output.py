@@ -46,10 +46,10 @@ def test_unknown_shapes_point_to_the_response_as_recorded() -> None:
 class _Streaming(MemorySource):
     """A source that keeps the records of its steps."""
 
-    def events(self, step):  # type: ignore[no-untyped-def]
+    def events(self, step):
         return [b'{"e":"intent"}']
 
-    def chunks(self, step):  # type: ignore[no-untyped-def]
+    def chunks(self, step):
         return [self.put([[1, {"choices": [{"delta": {"content": "half an ans"}}]}]])]
 
 

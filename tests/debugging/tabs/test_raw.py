@@ -26,10 +26,10 @@ def test_segments_come_last_and_closed() -> None:
 class _Recorded(MemorySource):
     """A source that keeps the records of its steps."""
 
-    def events(self, step):  # type: ignore[no-untyped-def]
+    def events(self, step):
         return [b'{"e":"intent","seq":1}', b'{"e":"outcome"}']
 
-    def chunks(self, step):  # type: ignore[no-untyped-def]
+    def chunks(self, step):
         return []
 
 

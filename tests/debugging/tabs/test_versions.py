@@ -25,7 +25,7 @@ def test_declared_and_derived_versions_are_told_apart() -> None:
 class _WithEnvironment(MemorySource):
     """A source that keeps records about the run."""
 
-    def extra_events(self, kind=None):  # type: ignore[no-untyped-def]
+    def extra_events(self, kind=None):
         ref = self.put({"python": "3.11"})
         yield ExtraEvent("w", "environment", b"", {"body": {"sha256": ref.sha256, "size": ref.size}})
         yield ExtraEvent("w", "environment", b"", {"body": "torn"})

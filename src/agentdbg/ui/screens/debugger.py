@@ -27,6 +27,7 @@ from agentdbg.ui.widgets.bars import Bar, KeyBar, TabBar
 from agentdbg.ui.widgets.body import BodyView
 from agentdbg.ui.widgets.lines import LineView
 from agentdbg.ui.widgets.prompt import Prompt
+from agentdbg.ui.widgets.scrubber import Scrubber
 from agentdbg.ui.widgets.steps import StepList, header_row
 
 
@@ -55,6 +56,7 @@ class DebuggerScreen(ActionScreen):
             with Vertical(id="steps-pane"):
                 yield Bar(id="columns")
                 yield self._steps
+                yield Scrubber(self.session, id="scrubber")
             with Vertical(id="detail-pane"):
                 yield TabBar(id="tabs")
                 yield self._body
@@ -101,7 +103,8 @@ class DebuggerScreen(ActionScreen):
     def present_status(self) -> None:
         """Show what the bars say."""
         self.query_one("#status", Bar).show(*status_spans(self.session, watching=self._tail.kind))
-        pinned = [] if self._tab is not None else [span("follows the step ", Tone.DIM)]
+        self.query_one(Scrubber).update_track()
+        pinned = [] if self._tab is not None else [span("tab follows the step ", Tone.DIM)]
         self.query_one(TabBar).show_tabs(((t.id, t.digit, t.title) for t in TABS), self.tab_id, pinned)
         problems = self.session.source.problems()
         banner = self.query_one("#banner", Bar)
@@ -144,6 +147,10 @@ class DebuggerScreen(ActionScreen):
     @on(LineView.Chosen)
     def _choose(self, _event: LineView.Chosen) -> None:
         self.open_close()
+
+    @on(Scrubber.Picked)
+    def _jump(self, event: Scrubber.Picked) -> None:
+        self._move(lambda: self.session.goto(event.index))
 
     def row_down(self) -> None:
         """Next row of the focused pane."""
@@ -264,20 +271,19 @@ class DebuggerScreen(ActionScreen):
         self.show_tab("raw")
 
     def switch_focus(self) -> None:
-        """To the other pane."""
-        (self._steps if self._body.has_focus else self._body).focus()
-        if self.has_class("-zoomed"):
-            self._zoom()
+        """To the other pane; a zoom goes along."""
+        target = self._steps if self._body.has_focus else self._body
+        self._zoom_on(target if self.has_class("-zoomed") else None)
+        target.focus()
 
     def toggle_zoom(self) -> None:
         """Give the focused pane the whole screen, or share it again."""
-        self.toggle_class("-zoomed")
-        self._zoom()
+        self._zoom_on(None if self.has_class("-zoomed") else self.lines)
 
-    def _zoom(self) -> None:
-        zoomed = self.has_class("-zoomed")
-        self.set_class(zoomed and self._body.has_focus, "-zoom-detail")
-        self.set_class(zoomed and not self._body.has_focus, "-zoom-steps")
+    def _zoom_on(self, pane: LineView | None) -> None:
+        self.set_class(pane is not None, "-zoomed")
+        self.query_one("#steps-pane").display = pane is not self._body
+        self.query_one("#detail-pane").display = pane is not self._steps
 
     def open_close(self) -> None:
         """Open or close the section under the cursor; from the steps, go to the detail."""

@@ -199,7 +199,7 @@ class BodyView(LineView):
             return HARD_SPLIT, 0
         if not isinstance(line, str) and line and line[0].tone is Tone.LABEL:
             return self._width, min(len(line[0].text), self._width // 2)
-        return self._width, indent_of(text, self._width)
+        return self._width, indent_of(text, self._width, 0 if text[:1].isalpha() else 2)
 
     def _line_at(self, index: int) -> tuple[int, int]:
         """The line that a row belongs to, and which of its rows it is."""

@@ -13,9 +13,9 @@ _CAREFUL: Final = 20_000
 _JOINER: Final = "\u200d"
 
 
-def indent_of(line: str, width: int) -> int:
-    """How far the continuations of a line are set in."""
-    return min(len(line) - len(line.lstrip(" ")) + 2, width // 3)
+def indent_of(line: str, width: int, further: int = 0) -> int:
+    """How far the continuations of a line are set in: as far as the line itself, and ``further``."""
+    return min(len(line) - len(line.lstrip(" ")) + further, width // 3)
 
 
 def fits(line: str, width: int) -> bool:
