@@ -99,10 +99,22 @@ def test_a_number_in_a_json_text_stays_a_number() -> None:
 
 
 SAFE = {
-    "max_tokens": 512, "input_tokens": 13, "token_count": 3, "tokens": ["a", "b"], "auth": {"type": "oauth2"}, "secret_santa": True,
-    "password": 12345678, "token": "Hello", "secret": None, "next_page_token": "x", "idempotency_key": ID_LIKE["uuid"],
-    "token_type": "bearer", "session_id": ID_LIKE["uuid"], "input_hash": ID_LIKE["sha256"], "tool_call_id": ID_LIKE["call"],
-}  # fmt: skip
+    "max_tokens": 512,
+    "input_tokens": 13,
+    "token_count": 3,
+    "tokens": ["a", "b"],
+    "auth": {"type": "oauth2"},
+    "secret_santa": True,
+    "password": 12345678,
+    "token": "Hello",
+    "secret": None,
+    "next_page_token": "x",
+    "token_type": "bearer",
+    "idempotency_key": ID_LIKE["uuid"],
+    "session_id": ID_LIKE["uuid"],
+    "input_hash": ID_LIKE["sha256"],
+    "tool_call_id": ID_LIKE["call"],
+}
 
 
 def test_harmless_fields_survive() -> None:
@@ -113,7 +125,21 @@ def test_harmless_fields_survive() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["password", "passwd", "secret", "api_key", "apikey", "apiKey", "authorization", "access_token", "refreshToken", "client_secret", "private_key", "x-api-key", "X-Api-Key"],
+    [
+        "password",
+        "passwd",
+        "secret",
+        "api_key",
+        "apikey",
+        "apiKey",
+        "authorization",
+        "access_token",
+        "refreshToken",
+        "client_secret",
+        "private_key",
+        "x-api-key",
+        "X-Api-Key",
+    ],
 )
 def test_a_telling_name_redacts_the_whole_string(name: str) -> None:
     g = gate()
@@ -286,10 +312,9 @@ def test_threads_agree() -> None:
     results: list[str] = []
 
     def run() -> None:
+        value = {"p": 13800138000, "t": [f"{s} {i}" for i, s in enumerate(SECRETS.values())]}
         for _ in range(20):
-            results.append(
-                json.dumps(g.value({"p": 13800138000, "t": [f"{s} {i}" for i, s in enumerate(SECRETS.values())]}))
-            )
+            results.append(json.dumps(g.value(value)))  # noqa: PERF401
 
     threads = [threading.Thread(target=run) for _ in range(4)]
     for thread in threads:

@@ -19,9 +19,8 @@ from tests.support.secret_samples import ID_LIKE, secrets
 KEY = RedactionKey(b"k" * 32, "test")
 SECRETS = secrets(7)
 CORPUS = Path(__file__).parents[2] / ".." / "shared" / "data" / "security"
-WORDS = (
-    ["the", "customer", "asks", "for", "a", "refund", "of", "order", "10293", "and", "we", "check", "the", "policy", "first,", "then", "answer.", "退款政策如下：\n"]
-)
+SENTENCE = "the customer asks for a refund of order 10293 and we check the policy first, then answer. 退款政策如下：\n"
+WORDS = SENTENCE.split(" ")
 
 
 def cut(text: str, rnd: random.Random, longest: int) -> list[str]:
@@ -85,8 +84,8 @@ def test_no_more_than_the_hold_back_waits() -> None:
     stream = Gate(KEY).stream()
     fed = out = 0
     for i in range(400):
-        fed += len("word %d " % i)
-        out += sum(len(text) for _, text in stream.feed("c", "word %d " % i, i))
+        fed += len(f"word {i} ")
+        out += sum(len(text) for _, text in stream.feed("c", f"word {i} ", i))
         assert fed - out <= HOLD + 9
 
 

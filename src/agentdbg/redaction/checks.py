@@ -111,7 +111,7 @@ def looks_random(text: str) -> bool:
             upper += 1
     if len(set(text[:64])) < 8:
         return False
-    return bool(digit) if len(text) < 20 else bool(digit) or (upper > 3 and lower > 3 and "_" not in text)
+    return bool(digit) if len(text) < 20 else bool(digit) or (upper > 3 and lower > 3 and not set("_.") & set(text))
 
 
 @cache
@@ -135,7 +135,7 @@ def is_dummy(text: str) -> bool:
 @cache
 def _reference() -> re.Pattern[str]:
     return re.compile(
-        r"^(?:\$\{.*|\$\(.*|\$[A-Z_][A-Z0-9_]*|<[^<>]*>|\{\{.*\}\}|%\w+%|%\(\w+\)s|[*x•.…]{3,}|.*\*{4,}.*|"
+        r"^(?:\$\{.*|\$\(.*|\$[A-Z_][A-Z0-9_]*|(?:<[^<>]*>[:@]?)+|\{\{.*\}\}|%\w+%|%\(\w+\)s|[*x•.…]{3,}|.*\*{4,}.*|"
         r"(?i:.*(?<![a-z])your[_\-.].*|os\.(?:environ|getenv).*|process\.env\..*))$",
         re.ASCII,
     )

@@ -231,7 +231,7 @@ def _bare_secret(text: str, value: str, end: int, strength: int) -> bool:
     if len(value) < 5 or is_dummy(value) or text[end : end + 1] in {"(", "["}:
         return False
     if strength == names.WEAK:
-        return opaque(value)
+        return opaque(value) and any(c.isdigit() for c in value)
     if any(c.isdigit() for c in value):
         return not value.isdigit() or len(value) >= 6
     parts = value.replace("-", "_").replace(".", "_").split("_")

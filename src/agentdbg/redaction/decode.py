@@ -185,11 +185,16 @@ def _tail() -> re.Pattern[str]:
 
 def decode_run(run: bytes) -> str | None:
     """Return the text that a base64 run encodes, or None when it is no text."""
+    probe = run[:_RUN]
+    if b"-" in probe or b"_" in probe:
+        probe = probe.replace(b"-", b"+").replace(b"_", b"/")
     try:
-        probe = binascii.a2b_base64(run[:_RUN])
-        if not (probe.isascii() and probe.decode().isprintable()) and _text_of(run[:_RUN], partial=True) is None:
-            return None
+        raw = binascii.a2b_base64(probe)
     except binascii.Error:
+        return None
+    if not raw.isascii() and len(raw.decode("utf-8", "ignore").encode()) < len(raw) - 3:
+        return None
+    if _text_of(run[:_RUN], partial=True) is None:
         return None
     return _text_of(run[: len(run) - (1 if len(run) % 4 == 1 else 0)], partial=False)
 

@@ -9,7 +9,7 @@ from functools import cache
 
 from agentdbg.redaction import decode
 from agentdbg.redaction.context import scan_context
-from agentdbg.redaction.numbers import scan_numbers
+from agentdbg.redaction.numbers import FEWEST_DIGITS, SHAPE, scan_numbers
 from agentdbg.redaction.rules import FIND_RULES, MIN_TOKEN, TELEGRAM, Rule, compiled, token_rules
 from agentdbg.redaction.span import Span, merge
 
@@ -18,6 +18,7 @@ _WORD = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01234567
 _NEEDLE = b"a" * MIN_TOKEN
 _SHORTEST = 6
 _DENSE = 2048
+_SMALL = 128
 
 
 class BudgetExceeded(Exception):
@@ -42,8 +43,10 @@ def scan(text: str, extra: Sequence[Rule] = (), seconds: float = 2.0) -> list[Sp
     """Return the secrets in a text, sorted, not overlapping."""
     if len(text) < _SHORTEST or (len(text) < MIN_TOKEN and text.isidentifier() and text.isascii() and not extra):
         return []
-    budget = Budget(len(text), seconds)
     data = text.encode("latin-1", "replace")
+    if len(data) < _SMALL and not extra and text.isascii() and _is_dull(data):
+        return []
+    budget = Budget(len(text), seconds)
     found: list[Span] = []
     _scan_plain(text, data, extra, budget, found)
     plain = len(found)
@@ -55,6 +58,27 @@ def scan(text: str, extra: Sequence[Rule] = (), seconds: float = 2.0) -> list[Sp
         if _holds_secret(inner, extra, budget):
             found.append(Span(start, end, "base64", text[start:end]))
     return merge(found, text)
+
+
+def _is_dull(data: bytes) -> bool:
+    """Return whether a short ASCII text has nothing that any rule begins with."""
+    if len(data.translate(None, b"@:=\\%+`\"'")) != len(data):
+        return False
+    shape = data.translate(SHAPE)
+    if shape.count(b"0") >= FEWEST_DIGITS or data.translate(_TOKEN).find(_NEEDLE) >= 0:
+        return False
+    if b"AA00" in shape or b"-----" in data:
+        return False
+    if b" " not in data:
+        return True
+    lower = data.lower()
+    return (
+        b" is " not in lower
+        and b" was " not in lower
+        and b" are " not in lower
+        and b"earer" not in lower
+        and (b"basic" not in lower and b"mysql" not in lower)
+    )
 
 
 def _scan_plain(text: str, data: bytes, extra: Sequence[Rule], budget: Budget, found: list[Span]) -> None:

@@ -261,6 +261,9 @@ class Gate:
     def _string(self, s: str, name: str) -> str:
         strength = names.strength(name) if name else 0
         if not strength or not self.enabled:
+            hit = self._cache.get(s)
+            if hit is not None and hit[0] is None and hit[1] == len(self._memory.order):
+                return s
             return self.text(s)
         try:
             return self._cookies(s) if name.lower() in {"cookie", "set-cookie"} else self._field(s, strength)

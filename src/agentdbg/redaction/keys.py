@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import secrets
 import stat
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -63,7 +62,7 @@ def _ephemeral() -> RedactionKey:
     """One throw-away key per process; a forked child makes its own."""
     pid = os.getpid()
     if not _process_key or _process_key[0][0] != pid:
-        _process_key[:] = [(pid, RedactionKey(secrets.token_bytes(32), EPHEMERAL))]
+        _process_key[:] = [(pid, RedactionKey(os.urandom(32), EPHEMERAL))]
     return _process_key[0][1]
 
 
@@ -87,13 +86,13 @@ def _read(path: Path) -> bytes | None:
 def _create(path: Path) -> bytes | None:
     """Write a new key, complete before it is visible; of several processes the first one's key is everybody's."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    draft = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}")
     handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o600)
     try:
         try:
             if hasattr(os, "fchmod"):
                 os.fchmod(handle, 0o600)
-            os.write(handle, secrets.token_hex(32).encode() + b"\n")
+            os.write(handle, os.urandom(32).hex().encode() + b"\n")
         finally:
             os.close(handle)
         _publish(draft, path)

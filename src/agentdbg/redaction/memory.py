@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
-from urllib.parse import quote
 
 from agentdbg.redaction import names
 from agentdbg.redaction.span import Span
@@ -61,6 +60,8 @@ class Memory:
         """Remember a value with its JSON-escaped and percent-encoded forms."""
         if len(value) < SHORTEST or value in self._forms or not _worth(value):
             return
+        from urllib.parse import quote
+
         word = value.isalpha() and value.isascii() and (value.islower() or value.istitle()) and len(value) < 12
         bounded = word or (value.isdigit() and len(value) < 8)
         forms = {value: None, json.dumps(value)[1:-1]: None, json.dumps(value, ensure_ascii=False)[1:-1]: None}

@@ -23,7 +23,7 @@ _STRONG_ENDS = words(
     "apikey private_key access_token refresh_token auth_token id_token session_token bearer_token security_token "
     "secret_access_key account_key storage_key shared_key encryption_key signing_key master_key subscription_key "
     "webhook_secret signing_secret shared_secret jwt_secret session_secret secret cookie authorization "
-    "service_key service_role_key auth_key deploy_key host_key root_key connection_password"
+    "service_key service_role_key auth_key deploy_key connection_password"
 )
 _WEAK_ENDS = words("token credential credentials secrets key_secret passkey x_auth auth")
 _VENDOR_KEY = words(

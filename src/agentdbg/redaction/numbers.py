@@ -30,7 +30,7 @@ _FRACTION, _FRACTION_MASK = b"." + _LONG, b"." + b"a" * 11
 _GROUPS = ((b"000-0000", "grouped"), (b"0000-000000-0", "grouped"), (b"000.000.0000", "us"), (b"000-00-0000", "us_ssn"))
 _WORD = frozenset(b"0Aa")
 _REACH = 18
-_FEWEST = 9
+FEWEST_DIGITS = 9
 
 
 @cache
@@ -55,8 +55,8 @@ def _grouped() -> dict[str, re.Pattern[str]]:
         "us": re.compile(f"{left}{us}{right}"),
         "us_ssn": re.compile(f"{left}(?P<us_ssn>[0-9]{{3}}-[0-9]{{2}}-[0-9]{{4}}){right}"),
         "plus": re.compile(
-            r"(?<![A-Za-z0-9_+/.])\+[1-9][0-9]{0,3}(?:[ \-.]?\([0-9]{1,4}\))?"
-            r"(?:[ \-.]?[0-9]{1,14}){1,6}(?![A-Za-z0-9_])"
+            r"(?<![A-Za-z0-9_+/.])\+[1-9][0-9]{0,14}(?:[ \-.]?\([0-9]{1,4}\)[ \-.]?[0-9]{2,14})?"
+            r"(?:[ \-.][0-9]{2,14}){0,6}(?![A-Za-z0-9_])"
         ),
         "iban": re.compile(r"[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{1,4}){2,8}"),
     }
@@ -77,7 +77,7 @@ def kind_of_digits(digits: str) -> str | None:
 def scan_numbers(text: str, data: bytes, found: list[Span]) -> None:
     """Append what is found in ``text``; ``data`` is the same text, one byte a character."""
     shape = data.translate(SHAPE)
-    if len(shape) < 512 and shape.count(b"0") < _FEWEST:
+    if len(shape) < 512 and shape.count(b"0") < FEWEST_DIGITS:
         return
     if shape.find(_LONG) >= 0:
         _scan_long(text, shape, found)
