@@ -160,6 +160,18 @@ def test_a_second_look_reads_only_what_changed(tmp_path: Path, monkeypatch: pyte
     assert read == ["a"]
 
 
+def test_lost_runs_are_not_looked_at_again_and_living_ones_are(tmp_path: Path) -> None:
+    open_events = [writer(), intent(1, "agent")]
+    for name, owner in (
+        ("dead", {**liveness.here(), "start": 1}),
+        ("living", liveness.here()),
+        ("far", {"host": "another"}),
+    ):
+        write_run(tmp_path, name, open_events, meta=run_json(name, status="running", owner=owner))
+    assert rows(DirectoryStore(tmp_path)) == {"dead": "lost", "living": "running", "far": "running"}
+    assert listing.ListingCache(str(tmp_path)).load().keys() == {"dead"}
+
+
 @pytest.mark.parametrize("damage", [b"", b"not a database at all, not at all", b"SQLite format 3\0" + b"\xff" * 5000])
 def test_a_corrupt_index_is_ignored_and_made_anew(tmp_path: Path, damage: bytes) -> None:
     write_run(tmp_path)

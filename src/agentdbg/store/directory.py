@@ -17,7 +17,8 @@ from agentdbg.store import notes
 from agentdbg.store.files import StoreError, is_run_id, read_below
 from agentdbg.store.glimpses import glimpse, says_running
 from agentdbg.store.listing import ListingCache, pack_summary, unpack_summary
-from agentdbg.store.metadata import Facts, LazyMeta, check_format, read_run_json, summarise
+from agentdbg.store.liveness import is_local
+from agentdbg.store.metadata import Facts, LazyMeta, check_format, owner_of, read_run_json, summarise
 from agentdbg.store.reader import DirectoryRunSource
 
 _STORE_JSON_LIMIT = 1 << 20
@@ -104,7 +105,7 @@ class DirectoryStore:
             OSError: It cannot be deleted.
         """
         root = self.run_directory(run_id)
-        if self._read(run_id, root).status is RunStatus.RUNNING:
+        if self._read(run_id, root)[0].status is RunStatus.RUNNING:
             raise StoreError(f"run {run_id} is still being recorded: end its process first")
         # A reader that lists meanwhile sees the run whole or not at all: a name with a leading dot is no run.
         doomed = self._runs / f".deleted-{secrets.token_hex(6)}"
@@ -142,9 +143,9 @@ class DirectoryStore:
             if known is not None and known[0] == stamp:
                 summary = known[1]
             else:
-                summary = self._read(run_id, self._runs / run_id)
+                summary, settled = self._read(run_id, self._runs / run_id)
                 self._known.pop(run_id, None)
-                if stamp and _is_settled(summary):
+                if stamp and settled:
                     self._known[run_id] = (stamp, summary)
                     changed[run_id] = (stamp, pack_summary(summary))
             rows.append((summary.started_at or mtime, self._with_flag(run_id, summary, elsewhere)))
@@ -172,8 +173,10 @@ class DirectoryStore:
                 return "", 0.0
         return f"{status.st_mtime_ns}:{status.st_size}:{status.st_ino}", status.st_mtime
 
-    def _read(self, run_id: str, root: Path) -> RunSummary:
+    def _read(self, run_id: str, root: Path) -> tuple[RunSummary, bool]:
+        """A run's row, and whether it stays as it is until ``run.json`` changes."""
         meta: dict[str, Json] = {}
+        settled = False
         try:
             meta = read_run_json(root)
         except FileNotFoundError:
@@ -183,8 +186,11 @@ class DirectoryStore:
             reason = problem.strerror if isinstance(problem, OSError) else str(problem)
             facts = replace(glimpse(root, {}), holes=(f"run.json cannot be used: {reason}",))
         else:
-            facts = glimpse(root, meta) if says_running(meta) else Facts()
-        return summarise(run_id, meta, facts, shown=LazyMeta(root))
+            settled = not says_running(meta)
+            facts = Facts() if settled else glimpse(root, meta)
+            # A dead process of this machine does not come back; of another machine's nothing is known.
+            settled = settled or (not facts.alive and is_local(owner_of(meta)))
+        return summarise(run_id, meta, facts, shown=LazyMeta(root)), settled
 
     def _with_flag(self, run_id: str, summary: RunSummary, elsewhere: frozenset[str]) -> RunSummary:
         """The summary with the flag that was set later, if one was."""
@@ -200,7 +206,3 @@ class DirectoryStore:
         except (OSError, ValueError):
             return {}
         return value if isinstance(value, dict) else {}
-
-
-def _is_settled(summary: RunSummary) -> bool:
-    return summary.status not in (RunStatus.RUNNING, RunStatus.LOST) and not summary.holes
