@@ -24,8 +24,8 @@ class Part:
 def split_request(body: dict[str, Json]) -> list[Part]:
     """Cut the request of a chat, responses or messages call into segments.
 
-    The first segment is the request itself with the lists taken out and their places marked, so that ``join_request`` gives the
-    request back. System texts that stand outside the messages are named ``@…``.
+    The first segment is the request itself with the lists taken out and their places marked, so that ``join_request``
+    gives the request back. System texts that stand outside the messages are named ``@…``.
     """
     shape: dict[str, Json] = {}
     tools: list[Part] = []
