@@ -9,7 +9,7 @@ from functools import cache
 
 from agentdbg.redaction import decode
 from agentdbg.redaction.context import scan_context
-from agentdbg.redaction.numbers import FEWEST_DIGITS, SHAPE, scan_numbers
+from agentdbg.redaction.numbers import FEWEST_DIGITS, LONG_RUN, SHAPE, scan_numbers
 from agentdbg.redaction.rules import FIND_RULES, MIN_TOKEN, TELEGRAM, Rule, compiled, token_rules
 from agentdbg.redaction.span import Span, merge
 
@@ -65,9 +65,9 @@ def _is_dull(data: bytes) -> bool:
     if len(data.translate(None, b"@:=\\%+`\"'")) != len(data):
         return False
     shape = data.translate(SHAPE)
-    if shape.count(b"0") >= FEWEST_DIGITS or data.translate(_TOKEN).find(_NEEDLE) >= 0:
+    if shape.count(b"0") >= FEWEST_DIGITS and not (data.isalnum() and shape.find(LONG_RUN) < 0):
         return False
-    if b"AA00" in shape or b"-----" in data:
+    if data.translate(_TOKEN).find(_NEEDLE) >= 0 or b"AA00" in shape or b"-----" in data:
         return False
     if b" " not in data:
         return True

@@ -151,7 +151,8 @@ class Gate:
     def find(self, text: str) -> list[Span]:
         """Return what must go, without remembering it: sorted, not overlapping, placeholders left out."""
         masked = _masked(text)
-        return self._grown(text, masked, self._find(masked))
+        spans = self._find(masked)
+        return self._grown(text, masked, spans) if spans else spans
 
     def _grown(self, text: str, masked: str, spans: list[Span]) -> list[Span]:
         """Look again beside what was found: its neighbours may have a boundary now."""

@@ -25,8 +25,8 @@ def _shape_table() -> bytes:
 SHAPE = _shape_table()
 """Bytes → shape: digits ``0``, letters ``A``/``a``, space and hyphen ``-``, ``. + ( )`` themselves."""
 
-_LONG = b"0" * 11
-_FRACTION, _FRACTION_MASK = b"." + _LONG, b"." + b"a" * 11
+LONG_RUN = b"0" * 11
+_FRACTION, _FRACTION_MASK = b"." + LONG_RUN, b"." + b"a" * 11
 _GROUPS = ((b"000-0000", "grouped"), (b"0000-000000-0", "grouped"), (b"000.000.0000", "us"), (b"000-00-0000", "us_ssn"))
 _WORD = frozenset(b"0Aa")
 _REACH = 18
@@ -79,7 +79,7 @@ def scan_numbers(text: str, data: bytes, found: list[Span]) -> None:
     shape = data.translate(SHAPE)
     if len(shape) < 512 and shape.count(b"0") < FEWEST_DIGITS:
         return
-    if shape.find(_LONG) >= 0:
+    if shape.find(LONG_RUN) >= 0:
         _scan_long(text, shape, found)
     for needle, name in _GROUPS:
         at = shape.find(needle)
@@ -99,7 +99,7 @@ def scan_numbers(text: str, data: bytes, found: list[Span]) -> None:
 def _scan_long(text: str, shape: bytes, found: list[Span]) -> None:
     """Runs of 11 and more digits, but no fractions and no parts of words."""
     shape = shape.replace(_FRACTION, _FRACTION_MASK)
-    at = shape.find(_LONG)
+    at = shape.find(LONG_RUN)
     while at >= 0:
         match = _zeros().match(shape, at)
         end = match.end() if match is not None else at + 11
@@ -110,7 +110,7 @@ def _scan_long(text: str, shape: bytes, found: list[Span]) -> None:
             kind = kind_of_digits(text[at:stop]) if free and not _counted(text, at) else None
             if kind is not None:
                 found.append(Span(at, stop, kind, text[at:stop]))
-        at = shape.find(_LONG, end)
+        at = shape.find(LONG_RUN, end)
 
 
 def _counted(text: str, at: int) -> bool:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 _DEEPEST = 20_000
+_CONTAINERS = (dict, list, tuple, set, frozenset)
 
 
 class TooDeep(Exception):
@@ -35,7 +36,7 @@ class _Frame:
 
 def walk(value: object, visit: Visitor) -> object:
     """Return the value with its scalars visited: the same object when no scalar changed."""
-    if not isinstance(value, (dict, list, tuple, set, frozenset)):
+    if not isinstance(value, _CONTAINERS):
         return _scalar(value, "", visit)
     stack = [_Frame(value, "", None)]
     while True:
@@ -57,25 +58,42 @@ def walk(value: object, visit: Visitor) -> object:
 
 def _advance(frame: _Frame, visit: Visitor) -> _Frame | None:
     """Go on in a container; return a frame for the next container inside it, None at its end."""
-    if not isinstance(frame.source, dict):
-        for child in frame.items:
-            if isinstance(child, (dict, list, tuple, set, frozenset)):
-                return _Frame(child, "" if isinstance(child, dict) else frame.name, None)
-            seen = _scalar(child, frame.name, visit)
-            frame.changed = frame.changed or seen is not child
-            frame.out.append(seen)
-        return None
-    for item in frame.items:
-        assert isinstance(item, tuple)
-        key, child = item
-        name = key if type(key) is str else ""
-        slot = _scalar(key, "", visit) if type(key) is not tuple else walk(key, visit)
-        frame.changed = frame.changed or slot is not key
-        if isinstance(child, (dict, list, tuple, set, frozenset)):
+    if isinstance(frame.source, dict):
+        return _advance_dict(frame, visit)
+    string, name, out = visit.string, frame.name, frame.out
+    for child in frame.items:
+        if type(child) is str:
+            seen: object = string(child, name)
+        elif isinstance(child, _CONTAINERS):
+            return _Frame(child, "" if isinstance(child, dict) else name, None)
+        else:
+            seen = _scalar(child, name, visit)
+        if seen is not child:
+            frame.changed = True
+        out.append(seen)
+    return None
+
+
+def _advance_dict(frame: _Frame, visit: Visitor) -> _Frame | None:
+    string, out = visit.string, frame.out
+    for key, child in cast("Iterator[tuple[object, object]]", frame.items):
+        if type(key) is str:
+            name = key
+            slot: object = string(key, "")
+        else:
+            name = ""
+            slot = walk(key, visit)
+        if slot is not key:
+            frame.changed = True
+        if type(child) is str:
+            seen: object = string(child, name)
+        elif isinstance(child, _CONTAINERS):
             return _Frame(child, name, slot)
-        seen = _scalar(child, name, visit)
-        frame.changed = frame.changed or seen is not child
-        frame.out.append((slot, seen))
+        else:
+            seen = _scalar(child, name, visit)
+        if seen is not child:
+            frame.changed = True
+        out.append((slot, seen))
     return None
 
 
