@@ -298,6 +298,12 @@ def test_everyday_words_are_not_replaced_everywhere() -> None:
     assert g.text(text) == text
 
 
+def test_a_word_is_replaced_where_it_stands_alone_only() -> None:
+    g = gate()
+    known = g.value({"password": "letmein"})["password"]
+    assert g.text("say letmein, not letmeinside") == f"say {known}, not letmeinside"
+
+
 def test_many_known_values_are_all_remembered() -> None:
     g = gate()
     values = [f"Zq{i:05}xyW" for i in range(400)]

@@ -17,7 +17,7 @@ _DIRECT = 96
 _COMMON = words(
     "bearer string number default example changeme unknown admin administrator username localhost return public "
     "private header headers cookie content message messages system assistant function arguments object integer "
-    "boolean required enabled disabled anonymous account customer production development staging testing"
+    "boolean required enabled disabled anonymous account customer production development staging testing not-needed not_needed no-key test-key dummy-key fake-key"
 )
 
 
@@ -62,7 +62,8 @@ class Memory:
             return
         from urllib.parse import quote
 
-        word = value.isalpha() and value.isascii() and (value.islower() or value.istitle()) and len(value) < 12
+        letters = value.replace("-", "").replace("_", "")
+        word = letters.isalpha() and (letters.islower() or letters.istitle() or letters.isupper()) and len(value) < 16
         bounded = word or (value.isdigit() and len(value) < 8)
         forms = {value: None, json.dumps(value)[1:-1]: None, json.dumps(value, ensure_ascii=False)[1:-1]: None}
         forms[quote(value, safe="", errors="replace")] = None
