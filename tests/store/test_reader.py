@@ -488,6 +488,20 @@ def test_links_fifos_and_strangers_among_the_events_are_named_and_not_read(tmp_p
     assert len(source.problems()) == 3
 
 
+def test_hostile_names_and_ids_stay_in_one_harmless_line(tmp_path: Path) -> None:
+    events = [
+        writer(0, "\x1b[2J\n"),
+        outcome(1, "\x1b]52;c;x\x07\n:7"),
+        intent(2, "model", input={"base": "\n\x1b[31m"}),
+    ]
+    root = write_run(tmp_path, events=events)
+    (root / "events" / "a\x1b[2J\nb").write_text("x")
+    source = opened(root)
+    source.segments(source.steps()[0])
+    assert len(source.problems()) == 4
+    assert all(problem.isprintable() for problem in source.problems())
+
+
 def test_a_linked_events_directory_is_not_followed(tmp_path: Path) -> None:
     root, other = write_run(tmp_path), write_run(tmp_path, "run-2")
     shutil.rmtree(root / "events")

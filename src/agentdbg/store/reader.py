@@ -11,6 +11,7 @@ from pathlib import Path
 
 from agentdbg.model import lanes
 from agentdbg.model.records import BodyRef, Effect, Json, Kind, Origin, RunStatus, RunSummary, Segment, Step, StepStatus
+from agentdbg.model.safe_text import safe_line
 from agentdbg.store import liveness
 from agentdbg.store.body_files import BodyFiles
 from agentdbg.store.columns import unpack
@@ -39,6 +40,7 @@ _STEPS_CACHED = 4096
 _GONE: dict[str, Json] = {"e": "intent", "holes": ["its record can no longer be read"]}
 _NEVER_RECORDED = frozenset({"n", "depth", "lane"})
 _FALLBACK_MODELS = 16
+_LONGEST_PROBLEM = 500
 
 
 class DirectoryRunSource:
@@ -150,7 +152,8 @@ class DirectoryRunSource:
             if self._skeleton.doubled:
                 found.append(f"{self._skeleton.doubled} outcomes of steps that had one already")
             found.extend(self._inputs.problems.values())
-            return [*found, *(self._files.loose() if self._check_modes else ())]
+            found.extend(self._files.loose() if self._check_modes else ())
+            return [safe_line(problem[:_LONGEST_PROBLEM]) for problem in found]
 
     def poll(self) -> bool:
         """Look for what is new, for a few hundredths of a second at most; ``True`` when something changed."""
