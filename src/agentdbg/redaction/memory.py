@@ -17,7 +17,8 @@ _DIRECT = 96
 _COMMON = words(
     "bearer string number default example changeme unknown admin administrator username localhost return public "
     "private header headers cookie content message messages system assistant function arguments object integer "
-    "boolean required enabled disabled anonymous account customer production development staging testing not-needed not_needed no-key test-key dummy-key fake-key"
+    "boolean required enabled disabled anonymous account customer production development staging testing "
+    "not-needed not_needed no-key test-key dummy-key fake-key"
 )
 
 
