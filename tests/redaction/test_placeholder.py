@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+from urllib.parse import quote
+
+import pytest
+
 from agentdbg.redaction.keys import RedactionKey
-from agentdbg.redaction.placeholder import digest12, make, pattern, strip_digests
+from agentdbg.redaction.placeholder import digest12, make, pattern, strip_digests, unescape
 
 KEY = RedactionKey(b"k" * 32, "test")
 
@@ -27,3 +33,12 @@ def test_digests_are_stripped_and_everything_else_stays() -> None:
     assert strip_digests(text) == "a ⟦R:email:12⟧ b ⟦R:email:12⟧ ⟦R:forged⟧"
     plain = "nothing here"
     assert strip_digests(plain) is plain
+
+
+@pytest.mark.parametrize(
+    "escape", [json.dumps, lambda text: json.dumps(json.dumps(text)), quote, lambda text: quote(text, ":")]
+)
+def test_a_placeholder_that_the_program_escaped_is_the_same_placeholder(escape: Callable[[str], str]) -> None:
+    mark = make("phone", 11, "5017e2529ab0")
+    assert unescape(escape(f"call {mark} now")).replace(mark, "") == escape("call  now")
+    assert unescape("plain \\u27e6R text, 100 % sure") == "plain \\u27e6R text, 100 % sure"

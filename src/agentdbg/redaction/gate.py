@@ -15,7 +15,7 @@ from agentdbg.redaction.engine import scan
 from agentdbg.redaction.keys import RedactionKey, load_key
 from agentdbg.redaction.memory import SHORTEST, Memory, occurrences
 from agentdbg.redaction.numbers import kind_of_digits
-from agentdbg.redaction.placeholder import OPEN, digest12, make, pattern
+from agentdbg.redaction.placeholder import OPEN, digest12, make, pattern, unescape
 from agentdbg.redaction.rules import RULES_VERSION, Rule
 from agentdbg.redaction.span import Span, merge
 from agentdbg.redaction.surrogate import surrogate
@@ -206,6 +206,7 @@ class Gate:
         return result
 
     def _redacted(self, s: str) -> str:
+        s = unescape(s)
         spans = self.find(s)
         if not spans:
             return s

@@ -41,3 +41,19 @@ def strip_digests(text: str) -> str:
     if OPEN not in text:
         return text
     return pattern().sub(r"⟦R:\1:\2⟧", text)
+
+
+_COLON = "(?::|%3A)"
+_ESCAPED = SOURCE.replace(":", _COLON).replace("⟦", r"(?:\\+u27e6|%E2%9F%A6)").replace("⟧", r"(?:\\+u27e7|%E2%9F%A7)")
+
+
+@cache
+def _escaped() -> re.Pattern[str]:
+    return re.compile(_ESCAPED, re.IGNORECASE)
+
+
+def unescape(text: str) -> str:
+    """Write placeholders that a program escaped for JSON or an address plainly: what they stand for had no escapes."""
+    if "27e6R" not in text and "27E6R" not in text and "%9F%A6R" not in text and "%9f%a6R" not in text:
+        return text
+    return _escaped().sub(r"⟦R:\1:\2:\3⟧", text)
