@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 ROOT = "0"
+MAX_DIGITS = 18
 
 
 def parse(lane: str) -> tuple[int, ...]:
     """The fork path of a lane, for sorting; anything unreadable is the root."""
     parts = lane.split(".")
-    return tuple(int(part) for part in parts) if all(part.isascii() and part.isdigit() for part in parts) else (0,)
+    fine = all(part.isascii() and part.isdigit() and len(part) <= MAX_DIGITS for part in parts)
+    return tuple(int(part) for part in parts) if fine else (0,)
 
 
 def normalise(raw: Iterable[str]) -> dict[str, str]:
