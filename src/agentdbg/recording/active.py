@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
+from agentdbg.model.canonical import loads
 from agentdbg.model.records import StepStatus
 from agentdbg.recording.calls import ReplayStop
 from agentdbg.recording.scope import Scope
@@ -12,6 +14,7 @@ from agentdbg.recording.served import ServedOutcome
 
 if TYPE_CHECKING:
     from agentdbg.recording.calls import Call, Served
+    from agentdbg.recording.encoding import Encoded
     from agentdbg.recording.process import Recorder
     from agentdbg.recording.run import OpenStep, RunRecording
 
@@ -48,13 +51,12 @@ class ActiveCall:
 
     def succeed(self, result: object) -> None:
         """The call returned."""
-        self._guarded(lambda: self.run.end(self._outside, self.step, StepStatus.OK, self.run.encode(result)))
+        self._end(StepStatus.OK, lambda: self.run.encode(result))
         self.ended("ok", None)
 
     def fail(self, error: BaseException) -> None:
         """The call raised, or was cancelled."""
-        status = status_of(error)
-        self._guarded(lambda: self.run.end(self._outside, self.step, status, self._partial(), error=error))
+        self._end(status_of(error), self._partial, error)
         self.ended("failed", error)
 
     def item(self, value: object) -> None:
@@ -62,16 +64,15 @@ class ActiveCall:
 
         def keep() -> None:
             encoded = self.run.encode(value)
-            self._items.append(encoded.value)
-            self._item_holes.extend(encoded.holes)
+            self._items.append(loads(encoded.data))  # a copy: the agent may change what it got
+            self._item_holes.extend(hole.replace("$", f"$.items[{len(self._items) - 1}]", 1) for hole in encoded.holes)
 
         self._guarded(keep)
 
     def exhaust(self, returned: object, *, complete: bool) -> None:
         """A generator ended or was abandoned."""
         status = StepStatus.OK if complete else StepStatus.PARTIAL
-        result = {"items": self._items, "return": returned}
-        self._guarded(lambda: self.run.end(self._outside, self.step, status, self.run.encode(result)))
+        self._end(status, lambda: self._yielded(returned))
         self.ended("ok", None)
 
     def ended(self, status: str, error: BaseException | None) -> None:
@@ -80,8 +81,12 @@ class ActiveCall:
     def _asked(self) -> Call | None:
         return self.step.call
 
-    def _partial(self) -> Any:
-        return self.run.encode({"items": self._items, "return": None}) if self._items else None
+    def _partial(self) -> Encoded | None:
+        return self._yielded(None) if self._items else None
+
+    def _yielded(self, returned: object) -> Encoded:
+        encoded = self.run.encode({"items": self._items, "return": returned})
+        return replace(encoded, holes=(*self._item_holes, *encoded.holes))
 
     def _take(self, found: Served | None) -> ServedOutcome | None:
         if found is None:
@@ -89,13 +94,23 @@ class ActiveCall:
         self._guarded(lambda: record_served(self.run, self._outside, self.step, found))
         return ServedOutcome(found)
 
-    def _guarded(self, function: Callable[[], object]) -> None:
+    def _end(
+        self, status: StepStatus, result: Callable[[], Encoded | None], error: BaseException | None = None
+    ) -> None:
+        """Write the outcome; when something in it fails, at least that there was one."""
+        if not self._guarded(lambda: self.run.end(self._outside, self.step, status, result(), error=error)):
+            holes = {"holes": ["not replayable from here: the outcome could not be written down"]}
+            self._guarded(lambda: self.run.end(self._outside, self.step, status, members=holes))
+
+    def _guarded(self, function: Callable[[], object]) -> bool:
         try:
             function()
         except ReplayStop:
             raise
         except Exception as error:
             self._recorder.fault(error)
+            return False
+        return True
 
 
 def record_served(run: RunRecording, scope: Scope, step: OpenStep, found: Served) -> None:

@@ -7,11 +7,9 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ParamSpec, TypeVar, overload
 
-from agentdbg.model.records import Effect
 from agentdbg.recording import drive
-from agentdbg.recording.agent_calls import AgentCalls
-from agentdbg.recording.process import enabled
-from agentdbg.recording.tool_calls import ToolCalls
+from agentdbg.recording.openers import EFFECTS, AgentOpener, AgentOptions, ToolOpener, ToolOptions
+from agentdbg.recording.start import enabled
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -37,21 +35,50 @@ def agent(
 ) -> Callable[[F], F]: ...
 
 
-def agent(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
+def agent(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    name: str | None = None,
+    version: str | None = None,
+    prompt_version: str | None = None,
+    tool_schema_version: str | None = None,
+    model_route_version: str | None = None,
+    policy_version: str | None = None,
+    thread_id: str | Callable[..., str | None] | None = None,
+    tags: Mapping[str, str] | None = None,
+    factories: Mapping[str, Callable[[], object]] | None = None,
+) -> Any:
     """Make a function the root of a run; below another agent, a step of that agent's run.
 
     Args:
+        function: What to wrap; left out when options are given: ``@agent(version="7")``.
         name: Name of the agent; the function's name by default.
-        version: Version of the agent; likewise the prompt, tool-schema, model-route and policy versions. What is not declared is derived.
+        version: Version of the agent. What is not declared is derived.
+        prompt_version: Version of the prompt.
+        tool_schema_version: Version of the tool schemas.
+        model_route_version: Version of the model route.
+        policy_version: Version of the policy.
         thread_id: The conversation, or the name of the parameter that holds it, or a function of the arguments.
         tags: Fixed tags.
         factories: Parameter name to a function that makes the argument again for a replay, for arguments that cannot be written down.
     """
-    if function is None:
-        return functools.partial(agent, **options)
-    if not enabled():
-        return function
-    return _wrapped(function, AgentCalls(function, **options))
+    versions = {
+        "agent": version,
+        "prompt": prompt_version,
+        "tool_schema": tool_schema_version,
+        "model_route": model_route_version,
+        "policy": policy_version,
+    }
+    options = AgentOptions(
+        name=name,
+        thread_id=thread_id,
+        tags={str(key): str(value) for key, value in (tags or {}).items()},
+        factories=dict(factories or {}),
+        versions={key: str(value) for key, value in versions.items() if value is not None},
+    )
+    decorate = functools.partial(_decorated, make=lambda function: AgentOpener(function, options))
+    return decorate if function is None else decorate(function)
 
 
 @overload
@@ -61,7 +88,7 @@ def tool(function: Callable[P, R], /) -> Callable[P, R]: ...
 @overload
 def tool(
     *,
-    effect: str = "external",
+    effect: str | None = None,
     name: str | None = None,
     idempotency_key: str | Callable[..., object] | None = None,
     dry_run: Callable[..., object] | None = None,
@@ -70,11 +97,23 @@ def tool(
 ) -> Callable[[F], F]: ...
 
 
-def tool(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
+def tool(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    effect: str | None = None,
+    name: str | None = None,
+    idempotency_key: str | Callable[..., object] | None = None,
+    dry_run: Callable[..., object] | None = None,
+    status: Callable[..., object] | None = None,
+    volatile: Sequence[str] = (),
+) -> Any:
     """Make a function a tool call: arguments on disk before it runs, result after, served from the record in a replay.
 
     Args:
+        function: What to wrap; left out when options are given: ``@tool(effect="read")``.
         effect: ``none``, ``read``, ``write`` or ``external``. Undeclared means ``external``.
+        name: Name of the tool; the function's name by default.
         idempotency_key: Parameter that holds the key, or a function of the arguments.
         dry_run: What a regression replay may call instead of a write.
         status: Looks up by key whether a write that is in doubt was done.
@@ -83,12 +122,27 @@ def tool(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
     Raises:
         ValueError: ``effect`` is none of the four.
     """
-    if function is None:
-        Effect(options.get("effect", "external"))
-        return functools.partial(tool, **options)
-    if not enabled():
-        return function
-    return _wrapped(function, ToolCalls(function, **options))
+    if effect is not None and effect not in EFFECTS:
+        raise ValueError(f"{effect!r} is no effect; there are {', '.join(EFFECTS)}")
+    paths = (volatile,) if isinstance(volatile, str) else volatile
+    options = ToolOptions(
+        effect=effect,
+        name=name,
+        key=idempotency_key,
+        dry_run=dry_run,
+        status=status,
+        volatile=tuple(path if path.startswith("$") else f"$.{path}" for path in paths),
+    )
+    decorate = functools.partial(_decorated, make=lambda function: ToolOpener(function, options))
+    return decorate if function is None else decorate(function)
+
+
+def _decorated(function: Any, *, make: Callable[[Callable[..., Any]], drive.Opener]) -> Any:
+    if isinstance(function, classmethod | staticmethod):
+        return type(function)(_decorated(function.__func__, make=make))
+    if not callable(function):
+        raise TypeError(f"{type(function).__name__} object cannot be recorded: it is not callable")
+    return _wrapped(function, make(function)) if enabled() else function
 
 
 def _wrapped(function: Callable[..., Any], opener: drive.Opener) -> Callable[..., Any]:
@@ -97,6 +151,6 @@ def _wrapped(function: Callable[..., Any], opener: drive.Opener) -> Callable[...
         (inspect.iscoroutinefunction, drive.coroutine),
         (inspect.isgeneratorfunction, drive.generator),
     ):
-        if is_form(function):
+        if is_form(function) or is_form(getattr(function, "__call__", None)):  # noqa: B004  # an object that behaves like one
             return functools.wraps(function)(form(opener, function))
     return functools.wraps(function)(drive.function(opener, function))

@@ -7,11 +7,13 @@ it returns or raises reaches the caller unchanged.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from agentdbg.recording import scope as scopes
-from agentdbg.recording.scope import Scope
-from agentdbg.recording.served import ServedOutcome
+
+if TYPE_CHECKING:
+    from agentdbg.recording.scope import Scope
+    from agentdbg.recording.served import ServedOutcome
 
 
 class Active(Protocol):
@@ -69,7 +71,9 @@ def function(opener: Opener, target: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def coroutine(opener: Opener, target: Callable[..., Coroutine[Any, Any, Any]]) -> Callable[..., Coroutine[Any, Any, Any]]:
+def coroutine(
+    opener: Opener, target: Callable[..., Coroutine[Any, Any, Any]]
+) -> Callable[..., Coroutine[Any, Any, Any]]:
     """Wrap a coroutine function."""
 
     async def call(*args: Any, **kwargs: Any) -> Any:
@@ -97,7 +101,9 @@ def coroutine(opener: Opener, target: Callable[..., Coroutine[Any, Any, Any]]) -
     return call
 
 
-def generator(opener: Opener, target: Callable[..., Generator[Any, Any, Any]]) -> Callable[..., Generator[Any, Any, Any]]:
+def generator(
+    opener: Opener, target: Callable[..., Generator[Any, Any, Any]]
+) -> Callable[..., Generator[Any, Any, Any]]:
     """Wrap a generator function: its body runs in the step's scope, the consumer between two items does not."""
 
     def generate(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
@@ -125,9 +131,7 @@ def generator(opener: Opener, target: Callable[..., Generator[Any, Any, Any]]) -
             try:
                 sent = yield value
             except GeneratorExit:
-                source.close()
-                active.exhaust(None, complete=False)
-                raise
+                return _closed(active, source)
             except BaseException as error:
                 advance = _thrower(source.throw, error)
             else:
@@ -169,7 +173,12 @@ def async_generator(
             try:
                 sent = yield value
             except GeneratorExit:
-                await source.aclose()
+                try:
+                    await source.aclose()
+                except BaseException as error:
+                    if active is not None:
+                        active.fail(error)
+                    raise
                 if active is not None:
                     active.exhaust(None, complete=False)
                 raise
@@ -179,6 +188,22 @@ def async_generator(
                 advance = _sender(source.asend, sent)
 
     return generate
+
+
+def _closed(active: Active, source: Generator[Any, Any, Any]) -> Any:
+    """The consumer closed the generator: so is the function's, in the step's scope."""
+    token = scopes.enter(active.scope)
+    try:
+        returned: Any = source.close()  # type: ignore[func-returns-value]  # a value since Python 3.13
+    except BaseException as error:
+        active.fail(error)
+        raise
+    finally:
+        scopes.leave(token)
+    active.exhaust(returned, complete=False)
+    if returned is None:
+        raise GeneratorExit
+    return returned
 
 
 def _thrower(throw: Callable[[BaseException], Any], error: BaseException) -> Callable[[], Any]:

@@ -7,12 +7,16 @@ from dataclasses import dataclass
 from agentdbg.model.canonical import Unencodable, from_tree, tree_bytes, tree_of
 from agentdbg.redaction.gate import Gate
 
+_TRIES = 3
+"""Another thread may change a mapping while it is walked."""
+_SALVAGE_DEPTH = 3
+
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
     """Attributes:
     data: Redacted bytes in the typed encoding.
-    tree: The same as a JSON tree.
+    tree: The same as a JSON tree; of a plain value, parts of the value itself: not to be kept beyond the call.
     plain: The tree holds no typed objects, so that it is its own value.
     holes: What could not be encoded, in words.
     """
@@ -30,11 +34,49 @@ class Encoded:
 
 def encode(value: object, gate: Gate) -> Encoded:
     """Encode and redact; a value that cannot be encoded becomes a marked placeholder, never an exception."""
-    try:
-        tree, opaque = tree_of(value)
-    except Unencodable as problem:
-        name = f"{type(value).__module__}.{type(value).__qualname__}"
-        tree, opaque = {"$": "opaque", "v": name}, (f"$: {name}: {problem}",)
+    tree, opaque = _tree(value, "$", 0)
     redacted = gate.value(tree)
-    holes = tuple(f"not replayable from here: cannot encode {place}" for place in opaque)
+    holes = tuple(gate.text(f"not replayable from here: cannot encode {place}") for place in opaque)
     return Encoded(tree_bytes(redacted), redacted, tree is value, holes)
+
+
+def _tree(value: object, path: str, depth: int) -> tuple[object, tuple[str, ...]]:
+    problem = ""
+    for _ in range(_TRIES):
+        try:
+            tree, opaque = tree_of(value)
+            return tree, opaque if path == "$" else tuple(path + place.removeprefix("$") for place in opaque)
+        except Unencodable as error:
+            problem = str(error)
+            break
+        except Exception as error:  # the agent's own classes take part: properties, __hash__, items()
+            problem = f"{type_name(error)} while it was read"
+    if depth < _SALVAGE_DEPTH:
+        found = _salvaged(value, path, depth + 1)
+        if found is not None:
+            return found
+    name = type_name(value)
+    return {"$": "opaque", "v": name}, (f"{path}: {name}: {problem}",)
+
+
+def _salvaged(value: object, path: str, depth: int) -> tuple[object, tuple[str, ...]] | None:
+    """The members of a mapping or list one by one, when one of them cannot be encoded at all."""
+    holes: list[str] = []
+
+    def member(item: object, place: str) -> object:
+        tree, opaque = _tree(item, place, depth)
+        holes.extend(opaque)
+        return tree
+
+    if type(value) is dict and all(type(key) is str and key.isascii() for key in value) and "$" not in value:
+        return {key: member(item, f"{path}.{key}") for key, item in value.copy().items()}, tuple(holes)
+    if type(value) is list:
+        return [member(item, f"{path}[{i}]") for i, item in enumerate(value.copy())], tuple(holes)
+    return None
+
+
+def type_name(value: object) -> str:
+    """Module and name of a value's type; a class may lie about both."""
+    kind = type(value)
+    found = f"{kind.__module__}.{kind.__qualname__}"
+    return found if found.isprintable() else ascii(found)

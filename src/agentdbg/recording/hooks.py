@@ -1,55 +1,78 @@
-"""Call a function once a named module has been imported, without importing it."""
+"""Call functions once a named module has been imported, without importing it."""
 
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Sequence
-from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
-_waiting: dict[str, Callable[[ModuleType], None]] = {}
+if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
+
+Hook = Callable[[ModuleType], object]
+_waiting: dict[str, list[Hook]] = {}
+problems: list[str] = []
 
 
-def on_import(name: str, function: Callable[[ModuleType], None]) -> None:
-    """Call ``function`` with the module ``name``: now when it is loaded, else right after it will have been."""
+def on_import(name: str, function: Hook) -> None:
+    """Call ``function`` with the module ``name``: now when it is loaded, else right after it will have been.
+
+    What ``function`` raises does not reach the import; it is added to ``problems``.
+    """
     module = sys.modules.get(name)
-    if module is not None:
-        function(module)
+    if module is not None and not _is_loading(module):
+        _call(function, module)
         return
-    _waiting[name] = function
+    _waiting.setdefault(name, []).append(function)
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
 
 
-class _Finder(MetaPathFinder):
+def _is_loading(module: ModuleType) -> bool:
+    return bool(getattr(getattr(module, "__spec__", None), "_initializing", False))
+
+
+def _call(function: Hook, module: ModuleType) -> None:
+    try:
+        function(module)
+    except Exception as error:
+        problems.append(f"{module.__name__} is not covered: {type(error).__name__}: {error}")
+
+
+class _Finder:
     """Finds nothing itself: lets the others find a waited-for module and wraps its loader."""
 
-    _searching = False
+    def __init__(self) -> None:
+        self._searching = threading.local()
 
-    def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
-        if fullname not in _waiting or self._searching:
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname not in _waiting or getattr(self._searching, "now", False):
             return None
-        self._searching = True
+        self._searching.now = True
         try:
             spec = find_spec(fullname)
         finally:
-            self._searching = False
-        if spec is not None and spec.loader is not None and hasattr(spec.loader, "exec_module"):
-            spec.loader = _Loader(spec.loader, _waiting.pop(fullname))
+            self._searching.now = False
+        if spec is not None and hasattr(spec.loader, "exec_module"):
+            spec.loader = _Loader(spec.loader, _waiting.pop(fullname, []))  # type: ignore[assignment]  # as a loader behaves
         return spec
 
 
-class _Loader(Loader):
-    """The real loader, then the waiting function."""
+class _Loader:
+    """The real loader, then the waiting functions."""
 
-    def __init__(self, loader: Loader, function: Callable[[ModuleType], None]) -> None:
+    def __init__(self, loader: Any, functions: Sequence[Hook]) -> None:
         self._loader = loader
-        self._function = function
+        self._functions = functions
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        return self._loader.create_module(spec)
+        made: ModuleType | None = self._loader.create_module(spec)
+        return made
 
     def exec_module(self, module: ModuleType) -> None:
         spec = module.__spec__
@@ -57,7 +80,8 @@ class _Loader(Loader):
             spec.loader = self._loader
         module.__loader__ = self._loader
         self._loader.exec_module(module)
-        self._function(module)
+        for function in self._functions:
+            _call(function, module)
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._loader, name)

@@ -6,7 +6,7 @@ Every function here is a no-op outside a run or with recording off, and never ra
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from agentdbg.model.hashing import sha256_hex
@@ -35,17 +35,23 @@ def _here() -> tuple[Recorder, Scope] | None:
     return found, scope
 
 
-def _note(kind: Kind, name: str, value: object, members: Mapping[str, object] | None = None) -> None:
+def _note(
+    kind: Kind, name: str, value: Callable[[], object], attrs: Callable[[], Mapping[str, object]] | None = None
+) -> None:
     here = _here()
     if here is None:
         return
     found, scope = here
-    found.guard(lambda: scope.run.note(scope, kind, name, scope.run.encode(value), members), None)
+
+    def note() -> None:
+        encoded = scope.run.encode(value())
+        known = scope.run.gate.value(dict(attrs())) if attrs is not None else None
+        scope.run.note(scope, kind, str(name), encoded, {"attrs": known} if known else None)
+
+    found.guard(note, None)
 
 
-def checkpoint(
-    node: str, state: object, *, can_resume: bool | None = None, unsafe_reasons: Sequence[str] = ()
-) -> None:
+def checkpoint(node: str, state: object, *, can_resume: bool | None = None, unsafe_reasons: Sequence[str] = ()) -> None:
     """Save the agent's state after a node.
 
     Args:
@@ -54,12 +60,19 @@ def checkpoint(
         can_resume: Whether a run may be restored from here; ``None``: undeclared, never guessed.
         unsafe_reasons: Why it may not.
     """
-    attrs: dict[str, object] = {"unsafe_reasons": list(unsafe_reasons)} if unsafe_reasons else {}
-    if can_resume is not None:
-        attrs["can_resume"] = can_resume
-    if isinstance(state, Mapping) and isinstance(state.get("status"), str):
-        attrs["status"] = str(state["status"])[:200]
-    _note(Kind.CHECKPOINT, node, state, _redacted_attrs(attrs))
+
+    def attrs() -> dict[str, object]:
+        found: dict[str, object] = {}
+        if unsafe_reasons:
+            found["unsafe_reasons"] = [unsafe_reasons] if isinstance(unsafe_reasons, str) else list(unsafe_reasons)
+        if can_resume is not None:
+            found["can_resume"] = bool(can_resume)
+        status = state.get("status") if isinstance(state, Mapping) else None
+        if isinstance(status, str):
+            found["status"] = status[:200]
+        return found
+
+    _note(Kind.CHECKPOINT, node, lambda: state, attrs)
 
 
 def retrieved(docs: Iterable[object], *, query: str = "") -> None:
@@ -69,13 +82,20 @@ def retrieved(docs: Iterable[object], *, query: str = "") -> None:
         docs: Mappings with ``id``, ``source`` and ``text`` (or ``content``), or objects with such attributes.
         query: What was searched for.
     """
-    described = [_document(item) for item in docs]
-    _note(Kind.RETRIEVAL, query or "retrieved", described, {"attrs": {"documents": len(described)}})
+    described: list[dict[str, Any]] = []
+
+    def described_docs() -> list[dict[str, Any]]:
+        if isinstance(docs, Iterator):
+            raise TypeError("retrieved() takes a list of documents: reading an iterator would take them from the agent")
+        described.extend(_document(item) for item in docs)
+        return described
+
+    _note(Kind.RETRIEVAL, query or "retrieved", described_docs, lambda: {"documents": len(described)})
 
 
 def external_read(source: str, value: object) -> None:
     """Note that outside state was read: when, from where, its hash and content."""
-    _note(Kind.READ, source, value)
+    _note(Kind.READ, source, lambda: value)
 
 
 def config_content(name: str, content: object) -> None:
@@ -87,10 +107,8 @@ def config_content(name: str, content: object) -> None:
 
     def note() -> None:
         encoded = scope.run.encode(content)
-        scope.run.facts.versions[f"config:{scope.run.gate.text(name)}"] = {
-            "value": sha256_hex(encoded.data)[:16],
-            "origin": "recorded",
-        }
+        version = {"value": sha256_hex(encoded.data)[:16], "origin": "recorded"}
+        scope.run.facts.versions = {**scope.run.facts.versions, f"config:{scope.run.gate.text(str(name))}": version}
         scope.run.note(scope, Kind.CONFIG, name, encoded)
 
     found.guard(note, None)
@@ -101,7 +119,7 @@ def final_state(value: object) -> None:
     attrs: dict[str, object] = {"final": True}
     if isinstance(value, str):
         attrs["status"] = value[:200]
-    _note(Kind.CHECKPOINT, "final state", value, _redacted_attrs(attrs))
+    _note(Kind.CHECKPOINT, "final state", lambda: value, lambda: attrs)
 
 
 def tag(**tags: object) -> None:
@@ -111,7 +129,8 @@ def tag(**tags: object) -> None:
         found, scope = here
 
         def add() -> None:
-            scope.run.facts.tags.update({key: str(value) for key, value in tags.items()})
+            texts = {key: str(value) for key, value in tags.items()}
+            scope.run.facts.tags = {**scope.run.facts.tags, **texts}
             scope.run.save()
 
         found.guard(add, None)
@@ -120,7 +139,11 @@ def tag(**tags: object) -> None:
 def run_id() -> str | None:
     """Id of the current run, or ``None`` outside every run."""
     scope = scopes.current()
-    return None if scope is None else scope.run.run_id
+    if scope is not None:
+        return scope.run.run_id
+    found = recorder()
+    run = found.begun if found is not None else None
+    return None if run is None else run.run_id
 
 
 def stats() -> dict[str, object]:
@@ -169,8 +192,8 @@ def approval(
         return decide()
     found, scope = here
     about = {"question": question, "state": state, "allowed": allowed, "policy": policy}
-    active = found.guard(lambda: _open_call(found, scope, Kind.APPROVAL, question[:80], about, {"who": who}), None)
-    if inspect.iscoroutinefunction(decide):
+    active = found.guard(lambda: _open_call(found, scope, Kind.APPROVAL, str(question)[:80], about, {"who": who}), None)
+    if _is_async(decide):
         return _decide_async(active, scope, decide)  # type: ignore[return-value]  # T is the coroutine that decide() returns
     return _finish(active, scope, decide)
 
@@ -188,8 +211,10 @@ def model_call(function: Callable[..., T], /, *args: Any, model: str = "", **kwa
     found, scope = here
     about = {"args": list(args), **kwargs}
     name = model or getattr(function, "__qualname__", "model")
-    active = found.guard(lambda: _open_call(found, scope, Kind.MODEL, name, about, {"model": model, "seam": "model_call"}), None)
-    if inspect.iscoroutinefunction(function):
+    active = found.guard(
+        lambda: _open_call(found, scope, Kind.MODEL, name, about, {"model": model, "seam": "model_call"}), None
+    )
+    if _is_async(function):
         return _decide_async(active, scope, lambda: function(*args, **kwargs))  # type: ignore[return-value]  # T is a coroutine
     return _finish(active, scope, lambda: function(*args, **kwargs))
 
@@ -241,17 +266,13 @@ async def _decide_async(active: ActiveCall | None, scope: Scope, function: Calla
     return value
 
 
+def _is_async(function: Callable[..., object]) -> bool:
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
+
+
 def _see_pending(active: ActiveCall, scope: Scope, value: object) -> None:
     if active.step.kind is Kind.APPROVAL:
-        scope.run.waiting = value is None or value == PENDING
-
-
-def _redacted_attrs(attrs: dict[str, object]) -> dict[str, object]:
-    scope = scopes.current()
-    if scope is None:
-        return {"attrs": attrs} if attrs else {}
-    redacted = scope.run.gate.value(attrs)
-    return {"attrs": redacted} if attrs else {}
+        scope.run.waiting = value is None or (isinstance(value, str) and value == PENDING)
 
 
 def _document(item: object) -> dict[str, Any]:

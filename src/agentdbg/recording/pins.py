@@ -2,25 +2,29 @@
 
 A draw is keyed by source and *site* (file name and function of the caller), not by position in the process, because libraries read the clock
 too and do so differently when no network is there. Reads by the standard library and by network stacks pass through unnoted.
-Not seen: ``os.urandom`` and ``secrets`` (their values must not be written down), unseeded ``random.Random`` objects, C and Rust code that reads the
-clock by itself, and ``from time import time`` in a module that is imported before the recorder starts and lives in site-packages.
+Not seen: ``os.urandom`` and ``secrets`` (their values must not be written down), ``random.Random`` objects of the agent's own, C and Rust code that
+reads the clock by itself, and functions that were taken before the recorder started by a module in site-packages, a class or a default argument.
 """
 
 from __future__ import annotations
 
 import datetime as dt
+import inspect
 import os
 import random
 import sys
 import time
 import uuid
 from collections.abc import Callable
+from types import BuiltinMethodType, FunctionType
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from agentdbg.recording import scope as scopes
 
 if TYPE_CHECKING:
     from types import CodeType, FrameType
+
+    from agentdbg.recording.scope import Scope
 
 MAX_DRAWS_PER_RUN = 200_000
 FLUSH_AT = 500
@@ -30,9 +34,11 @@ _NETWORK = frozenset(
     "watchfiles textual opentelemetry ddtrace sentry_sdk".split()
 )
 _QUIET = (frozenset(sys.stdlib_module_names) - {"__main__"}) | _NETWORK
+_UUIDS = ("uuid1", "uuid4", "uuid6", "uuid7")
 _TIME_SOURCES = ("time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns")
 
 real_time: Callable[[], float] = time.time
+real_monotonic_ns: Callable[[], int] = time.monotonic_ns
 real_sleep: Callable[[float], None] = time.sleep
 _originals: dict[str, Callable[..., Any]] = {name: getattr(time, name) for name in _TIME_SOURCES}
 
@@ -61,39 +67,66 @@ def install() -> None:
     wrappers = {name: _clock(name, original) for name, original in _originals.items()}
     for name, wrapper in wrappers.items():
         setattr(time, name, wrapper)
-    _rebind({id(_originals[name]): wrapper for name, wrapper in wrappers.items()})
     _pin_datetime()
     _pin_uuid()
-    random._inst.__class__ = _NotedRandom  # type: ignore[attr-defined]  # module-level functions are methods of this one object
+    _rebind({**{id(_originals[name]): wrapper for name, wrapper in wrappers.items()}, **_pin_random()})
 
 
-def note(source: str, depth: int, make: Callable[[], Any], thaw: Callable[[object], Any], freeze: Callable[[Any], object]) -> Any:
+def note(
+    source: str, depth: int, make: Callable[[], Any], thaw: Callable[[object], Any], freeze: Callable[[Any], object]
+) -> Any:
     """Read ``source`` for the caller ``depth`` frames up: from the record in a replay, else for real and noted."""
-    scope = scopes.current()
-    if (scope is None and drawer is None) or (scope is not None and scope.inside_tool):
+    scope = scopes._current.get()
+    if scope is None or scope.inside_tool:
         return make()
-    frame: FrameType | None = sys._getframe(depth + 1)
-    while frame is not None and frame.f_globals.get("__name__") in _TRANSPARENT:
-        frame = frame.f_back
-    if frame is None or scope is None or _is_quiet(frame):
+    site = _site(depth + 2)
+    if site is None:
         return make()
-    code = frame.f_code
-    site = f"{os.path.basename(code.co_filename)}:{code.co_qualname}"
-    value: Any
-    if drawer is not None:
-        found, frozen = drawer.draw(scope.lane.path, source, site)
-        value = thaw(frozen) if found else make()
-    else:
+    found, value = (False, None) if drawer is None else _drawn(drawer, scope, source, site, thaw)
+    if not found:
         value = make()
-    draws = scope.lane.draws
-    draws.append((source, site, freeze(value)))
-    if len(draws) >= FLUSH_AT:
-        scope.run.flush_draws(scope.lane)
+    if not scope.run.draws_cut:
+        scope.run.recorder.guard(lambda: _keep(scope, source, site, freeze(value)), None)
     return value
 
 
-def _is_quiet(frame: FrameType) -> bool:
-    name = frame.f_globals.get("__name__") or ""
+def _drawn(source_of: Drawer, scope: Scope, source: str, site: str, thaw: Callable[[object], Any]) -> tuple[bool, Any]:
+    found, frozen = source_of.draw(scope.lane.path, source, site)
+    if not found:
+        return False, None
+    try:
+        return True, thaw(frozen)
+    except (ValueError, TypeError):
+        return False, None  # not what this source gives
+
+
+def _keep(scope: Scope, source: str, site: str, frozen: object) -> None:
+    draws = scope.lane.draws
+    draws.append((source, site, frozen))
+    if len(draws) >= FLUSH_AT:
+        scope.run.flush_draws(scope.lane)
+
+
+def _site(depth: int) -> str | None:
+    """File and function that asks, past the modules that only pass the value on; ``None`` when it is no code of the agent's."""
+    try:
+        frame: FrameType | None = sys._getframe(depth)
+    except ValueError:
+        return None  # called by C code at the bottom of a thread
+    while frame is not None and _module(frame) in _TRANSPARENT:
+        frame = frame.f_back
+    if frame is None or _is_quiet(_module(frame)):
+        return None
+    code = frame.f_code
+    return f"{os.path.basename(code.co_filename)}:{code.co_qualname}"
+
+
+def _module(frame: FrameType) -> str:
+    name = frame.f_globals.get("__name__")
+    return name if type(name) is str else ""
+
+
+def _is_quiet(name: str) -> bool:
     root = name.partition(".")[0]
     if root == "agentdbg":
         return not name.startswith("agentdbg.demo")
@@ -115,6 +148,7 @@ def _clock(name: str, original: Callable[[], Any]) -> Callable[[], Any]:
         return note(name, 1, read, _same, _same)
 
     clock.__name__ = clock.__qualname__ = name
+    clock.__module__ = "time"  # it is pickled as what it stands for
     clock.__doc__ = original.__doc__
     return clock
 
@@ -128,7 +162,7 @@ def skip_sleeps(slept: Callable[[float], None]) -> None:
         else:
             real_sleep(seconds)
 
-    time.sleep = sleep
+    time.sleep = sleep  # type: ignore[assignment]  # in a replay no time passes
     _rebind({id(real_sleep): sleep})
 
 
@@ -140,9 +174,21 @@ def _rebind(replacements: dict[int, Callable[..., Any]]) -> None:
         if root in _QUIET or not isinstance(file, str) or "site-packages" in file:
             continue
         for key, value in list(vars(module).items()):
-            new = replacements.get(id(value))
+            new = replacements.get(id(value)) or _method_of_datetime(value)
             if new is not None:
                 setattr(module, key, new)
+
+
+def _method_of_datetime(value: object) -> Callable[..., Any] | None:
+    """``now = datetime.now``: each look-up makes another object, so that it is known by what it is bound to."""
+    if (
+        type(value) is not BuiltinMethodType
+        or value.__self__ is not dt.datetime
+        or value.__name__ not in ("now", "utcnow")
+    ):
+        return None
+    found: Callable[..., Any] = getattr(dt.datetime, value.__name__)
+    return found
 
 
 # -- datetime ---------------------------------------------------------------------------------------
@@ -162,50 +208,67 @@ def _pin_datetime() -> None:
 
 
 def _now(name: str, original: Any) -> Callable[..., dt.datetime]:
-    def now(cls: type[dt.datetime], tz: dt.tzinfo | None = None) -> dt.datetime:
-        arguments = (tz,) if tz is not None else ()
-
+    def read(cls: type[dt.datetime], tz: dt.tzinfo | None) -> dt.datetime:
         def make() -> dt.datetime:
             if drawer is None:
-                return cast(dt.datetime, original.__get__(None, cls)(*arguments))
+                return cast(dt.datetime, original.__get__(None, cls)(*(() if tz is None else (tz,))))
             zone = dt.timezone.utc if name == "utcnow" else tz
             moment = cls.fromtimestamp(float(drawer.passed("time")), zone)
             return moment.replace(tzinfo=None) if name == "utcnow" else moment
 
         def thaw(frozen: object) -> dt.datetime:
-            moment = cls.fromisoformat(str(frozen))
-            return moment.astimezone(tz) if tz is not None else moment
+            text, _, fold = str(frozen).partition("/")
+            moment = cls.fromisoformat(text)
+            return moment.astimezone(tz) if tz is not None else moment.replace(fold=int(fold or 0))
 
-        return cast(dt.datetime, note(f"datetime.{name}", 1, make, thaw, _freeze_moment))
+        return cast(dt.datetime, note(f"datetime.{name}", 2, make, thaw, _freeze_moment))
 
-    now.__name__ = now.__qualname__ = name
-    return now
+    def now(cls: type[dt.datetime], tz: dt.tzinfo | None = None) -> dt.datetime:
+        return read(cls, tz)
+
+    def utcnow(cls: type[dt.datetime]) -> dt.datetime:
+        return read(cls, None)
+
+    chosen: Callable[..., dt.datetime] = now if name == "now" else utcnow
+    chosen.__module__, chosen.__qualname__, chosen.__doc__ = "datetime", f"datetime.{name}", original.__doc__
+    return chosen
 
 
 def _freeze_moment(moment: dt.datetime) -> str:
-    return (moment.astimezone(dt.timezone.utc) if moment.tzinfo is not None else moment).isoformat()
+    if moment.tzinfo is not None:
+        return moment.astimezone(dt.timezone.utc).isoformat()
+    return f"{moment.isoformat()}/1" if moment.fold else moment.isoformat()
 
 
 # -- uuid -------------------------------------------------------------------------------------------
 
 
 def _pin_uuid() -> None:
-    for name in ("uuid1", "uuid4"):
-        function = getattr(uuid, name)
+    for name in _UUIDS:
+        function = getattr(uuid, name, None)
+        if not isinstance(function, FunctionType):
+            continue
         hook = f"__agentdbg_{name}__"
-        original = type(function)(function.__code__, function.__globals__, name, function.__defaults__, function.__closure__)
+        original = FunctionType(
+            function.__code__, function.__globals__, name, function.__defaults__, function.__closure__
+        )
         vars(uuid)[hook] = _minted(name, original)
         source = f"def {name}(*args, **kwargs):\n    return {hook}(*args, **kwargs)\n"
         namespace: dict[str, Any] = {}
-        exec(compile(source, uuid.__file__ or "uuid.py", "exec"), vars(uuid), namespace)  # a fixed text: every holder of the function sees it
+        exec(
+            compile(source, uuid.__file__ or "uuid.py", "exec"), vars(uuid), namespace
+        )  # a fixed text: every holder of the function sees it
         replaced: CodeType = namespace[name].__code__
-        function.__code__ = replaced
+        function.__signature__ = inspect.signature(original)  # type: ignore[attr-defined]  # what inspect looks for
+        function.__code__ = replaced.replace(co_firstlineno=original.__code__.co_firstlineno)
         function.__defaults__ = None
 
 
 def _minted(name: str, original: Callable[..., uuid.UUID]) -> Callable[..., uuid.UUID]:
     def mint(*args: Any, **kwargs: Any) -> uuid.UUID:
-        return cast(uuid.UUID, note(name, 2, lambda: original(*args, **kwargs), lambda frozen: uuid.UUID(str(frozen)), str))
+        return cast(
+            uuid.UUID, note(name, 2, lambda: original(*args, **kwargs), lambda frozen: uuid.UUID(str(frozen)), str)
+        )
 
     return mint
 
@@ -213,12 +276,38 @@ def _minted(name: str, original: Callable[..., uuid.UUID]) -> Callable[..., uuid
 # -- random -----------------------------------------------------------------------------------------
 
 
+_base_random = random.Random.random
+_base_bits = random.Random.getrandbits
+
+
 class _NotedRandom(random.Random):
-    """The module-level generator of ``random``, noting what it gives."""
+    """The module-level generator of ``random``, noting what it gives. Its state and its numbers are those of the base class."""
 
     def random(self) -> float:
-        return cast(float, note("random", 1, super().random, _same, _same))
+        if scopes._current.get() is None:
+            return _base_random(self)
+        return cast(float, note("random", 1, lambda: _base_random(self), _same, _same))
 
     def getrandbits(self, k: int, /) -> int:
-        make = super().getrandbits
-        return cast(int, note(f"getrandbits.{k}", 1, lambda: make(k), lambda frozen: int(cast(str, frozen), 16), hex))
+        if scopes._current.get() is None:
+            return _base_bits(self, k)
+        return cast(
+            int,
+            note(f"getrandbits.{k}", 1, lambda: _base_bits(self, k), lambda frozen: int(cast(str, frozen), 16), hex),
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return random.Random, (), self.getstate()  # a copy is the agent's own
+
+
+def _pin_random() -> dict[int, Callable[..., Any]]:
+    """Note the functions of the module: most are methods of one object and follow its class, two are bound to C code."""
+    shared: random.Random = random._inst
+    bound = {name: getattr(random, name) for name in ("random", "getrandbits")}
+    if any(getattr(function, "__self__", None) is not shared for function in bound.values()):
+        problems.append("random is not pinned: somebody has replaced its functions")
+        return {}
+    shared.__class__ = _NotedRandom
+    for name in bound:
+        setattr(random, name, getattr(shared, name))
+    return {id(function): getattr(random, name) for name, function in bound.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextvars
 import hmac
 import os
 import random
@@ -10,7 +11,6 @@ import re
 import sys
 import threading
 import time
-import traceback
 from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
@@ -18,15 +18,20 @@ from typing import TYPE_CHECKING, TypeVar
 
 from agentdbg.model.canonical import canonical
 from agentdbg.model.records import Effect, Json
-from agentdbg.store.journal import FORMAT, Disk
+from agentdbg.recording.start import enabled as enabled
+from agentdbg.store.disk import Disk
+from agentdbg.store.journal import FORMAT
 from agentdbg.store.liveness import here as owner_here
 
 if TYPE_CHECKING:
+    from agentdbg.model.fingerprint import VolatileRules
     from agentdbg.recording.calls import Answerer
     from agentdbg.recording.run import RunRecording
 
 T = TypeVar("T")
 RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}\Z")
+ENVIRONMENT_S = 3.0
+"""So long the end of the process, or a fork, waits for the capture of the environment."""
 
 
 class Recorder:
@@ -51,14 +56,16 @@ class Recorder:
         self.mode_meta: dict[str, object] = {}
         self.capture_environment = True
         self.surrogates: tuple[tuple[int, str], ...] = ()
+        self.volatile: VolatileRules | None = None
         self.seen_root = False
         self.owner = owner_here()
         self._lock = threading.RLock()
         self._warned = False
         self._implicit: RunRecording | None = None
         self._random = random.SystemRandom()
-        self.roots = {"root": os.getcwd(), "venv": sys.prefix, "home": os.path.expanduser("~")}
+        self.roots = {"root": working_directory(), "venv": sys.prefix, "home": os.path.expanduser("~")}
         self._prepared = False
+        self._capturing: threading.Thread | None = None
         self._environment: dict[str, Json] | None = None
         self._waiting_for_environment: list[RunRecording] = []
 
@@ -67,10 +74,7 @@ class Recorder:
         if self._warned:
             return
         self._warned = True
-        try:
-            sys.stderr.write(f"agentdbg: {message}\n")
-        except (OSError, ValueError):
-            pass  # stderr is closed: there is no one to tell
+        say(message)
 
     def guard(self, function: Callable[[], T], fallback: T) -> T:
         """Run recorder code that must never raise into the agent."""
@@ -81,13 +85,23 @@ class Recorder:
             return fallback
 
     def fault(self, error: Exception) -> None:
-        """Count a fault of the recorder itself and say so once."""
-        self.disk.stats.errors += 1
-        self.disk.stats.last_error = f"{type(error).__name__}: {error}"
-        where = traceback.extract_tb(error.__traceback__)[-1:]
-        place = f"{os.path.basename(where[0].filename)}:{where[0].lineno}" if where else "?"
+        """Count a fault of the recorder itself and say so once. Never raises, not even where no stack is left."""
+        try:
+            self.disk.stats.errors += 1
+            self.disk.stats.last_error = f"{type(error).__name__}: {error}"
+            self._describe(error)
+        except Exception:
+            self.disk.stats.last_error = "fault"
+
+    def _describe(self, error: Exception) -> None:
         if os.environ.get("AGENTDBG_DEBUG"):
+            import traceback
+
             traceback.print_exception(error)
+        place, where = "?", error.__traceback__
+        while where is not None:
+            place = f"{os.path.basename(where.tb_frame.f_code.co_filename)}:{where.tb_lineno}"
+            where = where.tb_next
         self.warn(f"recording degraded, the agent goes on: {type(error).__name__} in {place}")
 
     def fault_io(self, error: OSError) -> None:
@@ -109,6 +123,10 @@ class Recorder:
         except OSError as error:
             self.fault_io(error)
 
+    def hello(self, parent: str | None) -> dict[str, object]:
+        """Members of a ``writer`` record. ``parent``: the step that spawned this process."""
+        return {**self.owner, "parent": parent}
+
     def seal(self, run_id: str, entry: object) -> str:
         """Proof that this user recorded this entry point: only the holder of the key can make it."""
         return seal(self.key.secret, run_id, entry)
@@ -122,13 +140,22 @@ class Recorder:
                 run.write_environment(self._environment)
                 return
             self._waiting_for_environment.append(run)
-            if len(self._waiting_for_environment) == 1:
-                threading.Thread(target=self._capture, name="agentdbg-environment").start()
+            if self._capturing is not None:
+                return
+            self._capturing = threading.Thread(target=self._capture, name="agentdbg-environment", daemon=True)
+        contextvars.Context().run(self._capturing.start)
+
+    def await_environment(self) -> None:
+        """Let the capturing thread end, within bounds: at exit, and before a fork, which threads would endanger."""
+        thread = self._capturing
+        if thread is not None and thread.is_alive() and thread is not threading.current_thread():
+            thread.join(ENVIRONMENT_S)
 
     def _capture(self) -> None:
         from agentdbg.recording.environment import capture
 
-        found = self.guard(lambda: capture(self.key.secret, cwd=os.getcwd()), {"error": "capture failed"})
+        failed: dict[str, Json] = {"error": "capture failed"}
+        found = self.guard(lambda: capture(self.key.secret, cwd=self.roots["root"]), failed)
         with self._lock:
             self._environment = found
             waiting, self._waiting_for_environment = self._waiting_for_environment, []
@@ -145,7 +172,7 @@ class Recorder:
             wanted, self.run_id = self.run_id, None
             if RUN_ID.match(wanted):
                 return wanted
-            self.warn(f"run id {wanted!r} is not allowed (letters, digits, . _ -): using another")
+            self.warn(f"run id {wanted[:60]!a} is not allowed (letters, digits, . _ -): using another")
         stem = re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")[:40] or "run"
         return f"{stem}-{time.strftime('%m%d-%H%M%S', time.gmtime())}-{self._random.getrandbits(32):08x}"
 
@@ -173,13 +200,32 @@ class Recorder:
 
                 name = os.path.basename(sys.argv[0] if sys.argv else "") or "process"
                 self._implicit = RunRecording.start(self, name, entry={})
-                atexit.register(self._finish_implicit)
+                self._implicit.save()
             return self._implicit
 
-    def _finish_implicit(self) -> None:
+    @property
+    def begun(self) -> RunRecording | None:
+        """The run of a process without a root, if it has begun."""
+        return None if self.seen_root else self._implicit
+
+    def finish(self) -> None:
+        """The process ends: so does its run without a root, and the last records are written."""
+        self.await_environment()
         run = self._implicit
         if run is not None:
-            self.guard(lambda: run.finish("ok", None), None)
+            error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
+            self.guard(lambda: run.finish("ok" if error is None else "failed", error), None)
+        self.guard(lambda: self.disk.drain(2.0), None)
+
+    def after_fork(self) -> None:
+        """In a forked child: own identity, locks and files; the parent's threads are not here."""
+        self._lock = threading.RLock()
+        self.owner = owner_here()
+        self._capturing = None
+        self.disk.after_fork()
+        from agentdbg.recording.run import RunRecording
+
+        RunRecording.after_fork()
 
     def stats(self) -> dict[str, object]:
         """Counters of this process: records, bytes, dropped, errors, queued, last_error."""
@@ -200,11 +246,6 @@ def seal(secret: bytes, run_id: str, entry: object) -> str:
 _recorder: Recorder | None = None
 _broken = False
 _lock = threading.RLock()
-
-
-def enabled() -> bool:
-    """Whether ``AGENTDBG=off`` is absent."""
-    return os.environ.get("AGENTDBG", "").lower() not in ("off", "0", "false", "no")
 
 
 def recorder() -> Recorder | None:
@@ -231,25 +272,47 @@ def _install(made: Recorder) -> None:
 
     propagate.install()
     pins.install()
-    atexit.register(made.disk.drain, 2.0)
+    atexit.register(made.finish)
     if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=_after_fork)
+        os.register_at_fork(
+            before=_before_fork, after_in_parent=propagate.after_fork_in_parent, after_in_child=_after_fork
+        )
+
+
+def _before_fork() -> None:
+    from agentdbg.recording import propagate
+
+    if _recorder is not None:
+        _recorder.await_environment()
+    propagate.before_fork()
 
 
 def _after_fork() -> None:
     global _lock
-    _lock = threading.RLock()
-    if _recorder is not None:
-        _recorder._lock = threading.RLock()
-        _recorder.owner = owner_here()
-        _recorder.disk.after_fork()
-        from agentdbg.recording.run import RunRecording
+    from agentdbg.recording import propagate
 
-        RunRecording.after_fork()
+    _lock = threading.RLock()
+    propagate.after_fork_in_child()
+    if _recorder is not None:
+        _recorder.guard(_recorder.after_fork, None)
+
+
+def working_directory() -> str:
+    """The working directory; the root when it was deleted."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return os.sep
+
+
+def say(message: str) -> None:
+    """One line on stderr, control characters escaped; nothing when there is no one to tell."""
+    line = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in message)
+    try:
+        sys.stderr.write(f"agentdbg: {line}\n")
+    except Exception:
+        return  # closed, full, or not a stream at all
 
 
 def _say_broken(error: Exception) -> None:
-    try:
-        sys.stderr.write(f"agentdbg: not recording, the agent goes on: {type(error).__name__}: {error}\n")
-    except (OSError, ValueError):
-        pass  # stderr is closed: there is no one to tell
+    say(f"not recording, the agent goes on: {type(error).__name__}: {error}")

@@ -1,65 +1,139 @@
-"""Threads, pools and tasks started inside a run keep that run, each in a lane of its own.
+"""Threads, pools, tasks and forked children started inside a run keep that run, each in a lane of its own.
 
 Only the recorder's scope travels; no other context variable does, so nothing else changes for the agent.
 """
 
 from __future__ import annotations
 
-import contextvars
 import functools
-import sys
 import threading
 from collections.abc import Callable
+from contextvars import Context
+from types import ModuleType
 from typing import Any
 
 from agentdbg.recording import scope as scopes
+from agentdbg.recording.hooks import on_import
+from agentdbg.recording.scope import Scope
 
-_installed: set[str] = set()
+_installed = False
+_forking: list[Scope | None] = []
 
 
 def install() -> None:
-    """Patch what is loaded by now; call again when more may have been loaded. Idempotent and cheap."""
-    if "threading" not in _installed:
-        _installed.add("threading")
-        threading.Thread.start = _thread_start(threading.Thread.start)  # type: ignore[method-assign]
-    if "futures" not in _installed and "concurrent.futures.thread" in sys.modules:
-        _installed.add("futures")
-        pool = sys.modules["concurrent.futures.thread"].ThreadPoolExecutor
-        pool.submit = _submit(pool.submit)
-    if "asyncio" not in _installed and "asyncio.base_events" in sys.modules:
-        _installed.add("asyncio")
-        loop = sys.modules["asyncio.base_events"].BaseEventLoop
-        loop.create_task = _create_task(loop.create_task)
+    """Patch what is loaded, and the rest when it will be. Idempotent."""
+    global _installed
+    if _installed:
+        return
+    _installed = True
+    threading.Thread.start = _thread_start(threading.Thread.start)  # type: ignore[method-assign,assignment]
+    on_import("concurrent.futures.thread", _patch_pools)
+    on_import("asyncio.base_events", _patch_loops)
+
+
+def before_fork() -> None:
+    """The code that forks: its child will go on in a lane of its own."""
+    here = scopes.current()
+    _forking.append(None if here is None else here.forked())
+
+
+def after_fork_in_parent() -> None:
+    """Nothing changes for the code that forked."""
+    _forking.pop()
+
+
+def after_fork_in_child() -> None:
+    """Move the child into its lane."""
+    scopes.enter(_forking[-1])
+    _forking.clear()
+
+
+def _patch_pools(module: ModuleType) -> None:
+    pool = module.ThreadPoolExecutor
+    pool.submit = _submit(pool.submit)
+
+
+def _patch_loops(module: ModuleType) -> None:
+    loop = module.BaseEventLoop
+    loop.create_task = _create_task(loop.create_task)
 
 
 def _thread_start(start: Callable[[threading.Thread], None]) -> Callable[[threading.Thread], None]:
     @functools.wraps(start)
     def start_in_lane(self: threading.Thread) -> None:
         here = scopes.current()
-        if here is not None:
-            self.run = scopes.carried(here.forked(), self.run)  # type: ignore[method-assign]
-        start(self)
+        if here is None or self.ident is not None:
+            return start(self)
+        members = vars(self)
+        own = members.get("run")
+        members["run"] = _carried_run(self, here.forked(), self.run, own)
+        try:
+            start(self)
+        except BaseException:
+            _restore_run(self, own)
+            raise
+        return None
 
     return start_in_lane
+
+
+def _carried_run(
+    thread: threading.Thread, scope: Scope, run: Callable[[], None], own: Callable[[], None] | None
+) -> Callable[[], None]:
+    def run_in_lane() -> None:
+        _restore_run(thread, own)  # a thread that holds itself would never be freed
+        with scopes.inside(scope):
+            run()
+
+    return run_in_lane
+
+
+def _restore_run(thread: threading.Thread, own: Callable[[], None] | None) -> None:
+    if own is None:
+        vars(thread).pop("run", None)
+    else:
+        vars(thread)["run"] = own
 
 
 def _submit(submit: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(submit)
     def submit_in_lane(self: object, fn: Callable[..., object], /, *args: object, **kwargs: object) -> object:
         here = scopes.current()
-        return submit(self, fn if here is None else scopes.carried(here.forked(), fn), *args, **kwargs)
+        if here is None:
+            return submit(self, fn, *args, **kwargs)
+        token = scopes.enter(None)  # a worker that this starts outlives the run
+        try:
+            return submit(self, _in_lane(here.forked(), fn), *args, **kwargs)
+        finally:
+            scopes.leave(token)
 
     return submit_in_lane
+
+
+def _in_lane(scope: Scope, function: Callable[..., Any]) -> Callable[..., Any]:
+    """``function`` in a scope; where it brings its own context (``asyncio.to_thread`` does), the scope is set in there."""
+    inner = function.func if isinstance(function, functools.partial) else function
+    if not isinstance(getattr(inner, "__self__", None), Context) or getattr(inner, "__name__", "") != "run":
+        return scopes.carried(scope, function)
+    given, keywords = (function.args, function.keywords) if isinstance(function, functools.partial) else ((), {})
+
+    def run_in_context(*args: Any, **kwargs: Any) -> Any:
+        target, *rest = (*given, *args)
+        return inner(scopes.carried(scope, target), *rest, **{**keywords, **kwargs})
+
+    return run_in_context
 
 
 def _create_task(create_task: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(create_task)
     def create_task_in_lane(self: object, coro: object, **kwargs: Any) -> object:
         here = scopes.current()
-        if here is not None and kwargs.get("context") is None:
-            context = contextvars.copy_context()
-            context.run(scopes.enter, here.forked())
-            kwargs["context"] = context
-        return create_task(self, coro, **kwargs)
+        if here is None or kwargs.get("context") is not None:
+            return create_task(self, coro, **kwargs)
+        token = scopes.enter(here.forked())  # the task copies the context it is made in
+        try:
+            return create_task(self, coro, **kwargs)
+        finally:
+            scopes.leave(token)
 
     return create_task_in_lane

@@ -5,9 +5,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from time import monotonic_ns
-from time import time as wall_time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from agentdbg.model.canonical import dumps_json
@@ -15,18 +13,21 @@ from agentdbg.model.fingerprint import VolatileRules, drop_volatile, fingerprint
 from agentdbg.model.hashing import chain, sha256_hex
 from agentdbg.model.records import BodyRef, Effect, Kind, StepStatus
 from agentdbg.model.segments import Part
+from agentdbg.recording import scope as scopes
 from agentdbg.recording.calls import Call
 from agentdbg.recording.encoding import Encoded, encode
-from agentdbg.recording.pins import MAX_DRAWS_PER_RUN
+from agentdbg.recording.facts import RunFacts, meta
+from agentdbg.recording.pins import MAX_DRAWS_PER_RUN, real_monotonic_ns, real_time
 from agentdbg.recording.scope import Lane, Scope
 from agentdbg.redaction.gate import Gate
-from agentdbg.store.journal import FORMAT, RunWriter, ref_members
+from agentdbg.store.journal import RunWriter, ref_members
 
 if TYPE_CHECKING:
     from agentdbg.recording.process import Recorder
 
 FULL_INPUT_EVERY = 64
 _COUNTED = frozenset(("intent", "outcome", "step"))
+_BEGINS = frozenset(("intent", "step"))
 _CALL_KINDS = frozenset((Kind.MODEL, Kind.TOOL, Kind.HTTP, Kind.APPROVAL))
 
 
@@ -40,80 +41,61 @@ class OpenStep:
     call: Call | None
 
 
-@dataclass(slots=True)
-class RunFacts:
-    """What ``run.json`` says about a run, as it changes."""
-
-    run_id: str
-    agent: str
-    status: str = "running"
-    started_at: float = field(default_factory=wall_time)
-    ended_at: float | None = None
-    thread_id: str | None = None
-    continues: str | None = None
-    trace_id: str | None = None
-    tags: dict[str, str] = field(default_factory=dict)
-    versions: dict[str, dict[str, str]] = field(default_factory=dict)
-    models: list[str] = field(default_factory=list)
-    steps: int = 0
-    failing_step: str | None = None
-    error: dict[str, str] | None = None
-    entry: dict[str, object] = field(default_factory=dict)
-    holes: list[str] = field(default_factory=list)
-
-
 class RunRecording:
     """Writes one run from this process. All methods may be called from any thread."""
 
     _live: ClassVar[weakref.WeakSet[RunRecording]] = weakref.WeakSet()
 
-    def __init__(self, recorder: Recorder, facts: RunFacts, writer: RunWriter) -> None:
+    _writer: RunWriter
+
+    def __init__(self, recorder: Recorder, facts: RunFacts) -> None:
         self.recorder = recorder
         self.facts = facts
         self.gate = Gate(recorder.key, enabled=recorder.redacting)
-        self.volatile = VolatileRules()
+        self.volatile = recorder.volatile or VolatileRules()
         self.root = Lane()
         self.waiting = False
-        self._writer = writer
         self._lock = threading.RLock()
         self._forked_lanes: set[str] = {"0"}
         self._redacted = 0
         self._surrogates = 0
         self._drawn = 0
-        self._draws_cut = False
+        self.draws_cut = False
+        self._child = False
         RunRecording._live.add(self)
 
     @classmethod
-    def start(cls, recorder: Recorder, name: str, *, entry: Mapping[str, object], run_id: str | None = None) -> RunRecording:
+    def start(
+        cls, recorder: Recorder, name: str, *, entry: Mapping[str, object], run_id: str | None = None
+    ) -> RunRecording:
         """Create the run's directory and first records.
 
-        Raises:
-            OSError: The store cannot be written and no replacement directory is possible.
+        The caller saves ``run.json`` when the facts are complete.
         """
         facts = RunFacts(run_id or recorder.new_run_id(name), name, entry=dict(entry))
-        writer = cls._create(recorder, facts)
-        run = cls(recorder, facts, writer)
-        writer.meta(run.meta())
-        run._announce(None)
+        run = cls(recorder, facts)
+        run._writer = run._create()
         for number, placeholder in recorder.surrogates:
             run.gate.adopt_int(number, placeholder)
         recorder.environment(run)
         return run
 
-    @staticmethod
-    def _create(recorder: Recorder, facts: RunFacts) -> RunWriter:
-        writer_id = recorder.new_writer_id()
+    def _create(self) -> RunWriter:
+        recorder, facts = self.recorder, self.facts
+        writer_id, hello = recorder.new_writer_id(), recorder.hello(None)
         recorder.prepare_store()
-        directory = f"{recorder.store}/runs/{facts.run_id}"
         try:
-            return RunWriter.create(recorder.disk, directory, writer_id)
+            return RunWriter.create(recorder.disk, self._directory(), writer_id, hello, self.meta())
         except FileExistsError:
             recorder.warn(f"a run {facts.run_id!r} exists already: recording under another id")
             facts.run_id = f"{facts.run_id[:110]}-{writer_id}"
-            return RunRecording._create(recorder, facts)
+            return self._create()
         except OSError as error:
             recorder.fault_io(error)
-            return RunWriter(recorder.disk, directory, writer_id)
+            return RunWriter(recorder.disk, self._directory(), writer_id, hello)
+
+    def _directory(self) -> str:
+        return f"{self.recorder.store}/runs/{self.facts.run_id}"
 
     @property
     def run_id(self) -> str:
@@ -139,7 +121,8 @@ class RunRecording:
         arguments_hash: str = "",
     ) -> OpenStep:
         """Write an intent. ``identity`` is what the fingerprint covers when it is not the arguments."""
-        event: dict[str, object] = {"kind": kind.value, "name": self.gate.text(name), **self._place(scope)}
+        name = self.gate.text(name)
+        event: dict[str, object] = {"kind": kind.value, "name": name, **self._place(scope)}
         if effect is not None:
             event["effect"] = effect.value
         call_print = ""
@@ -157,12 +140,11 @@ class RunRecording:
         if members:
             event.update(members)
         seq = self._write(scope, "intent", event)
-        self.facts.steps += 1
         step_id = self._writer.step_id(seq)
         call = None
         if call_print and not scope.inside_tool:
             call = Call(step_id, kind, name, effect, scope.lane.path, call_print, "", arguments_hash)
-        return OpenStep(step_id, kind, monotonic_ns(), call)
+        return OpenStep(step_id, kind, real_monotonic_ns(), call)
 
     def end(
         self,
@@ -178,7 +160,7 @@ class RunRecording:
         event: dict[str, object] = {
             "of": step.id,
             "status": status.value,
-            "ms": round((monotonic_ns() - step.began) / 1e6, 3),
+            "ms": round((real_monotonic_ns() - step.began) / 1e6, 3),
         }
         holes: list[str] = []
         if isinstance(result, Encoded):
@@ -197,17 +179,26 @@ class RunRecording:
             self.recorder.answerer.finished(step.call, status)
 
     def note(
-        self, scope: Scope, kind: Kind, name: str, body: Encoded | None = None, members: Mapping[str, object] | None = None
+        self,
+        scope: Scope,
+        kind: Kind,
+        name: str,
+        body: Encoded | None = None,
+        members: Mapping[str, object] | None = None,
     ) -> str:
         """Write a step that is intent and outcome in one; returns its id."""
-        event: dict[str, object] = {"kind": kind.value, "name": self.gate.text(name), **self._place(scope), "status": "ok"}
+        event: dict[str, object] = {
+            "kind": kind.value,
+            "name": self.gate.text(name),
+            **self._place(scope),
+            "status": "ok",
+        }
         if body is not None:
             event["args"] = ref_members(self._writer.body(body.data))
             if body.holes:
                 event["holes"] = list(body.holes)
         if members:
             event.update(members)
-        self.facts.steps += 1
         return self._writer.step_id(self._write(scope, "step", event))
 
     def event(self, scope: Scope, kind: str, members: Mapping[str, object]) -> None:
@@ -215,8 +206,8 @@ class RunRecording:
         self._write(scope, kind, members)
 
     def declare_volatile(self, tool: str, paths: tuple[str, ...]) -> None:
-        """Add a tool's volatile paths to the run's rules, which are stored with the run."""
-        if tool in self.volatile.paths:
+        """Add a tool's volatile paths to the run's rules, which are stored with the run; a replay keeps the recorded ones."""
+        if tool in self.volatile.paths or self.recorder.volatile is not None:
             return
         with self._lock:
             self.volatile = VolatileRules(self.volatile.version, {**self.volatile.paths, tool: paths})
@@ -259,7 +250,8 @@ class RunRecording:
             "base": lane.input_step if keep else None,
             "keep": keep,
             "add": [
-                {"kind": part.kind, "name": self.gate.text(part.name), "ref": ref_members(ref)} for part, ref in adds[keep:]
+                {"kind": part.kind, "name": self.gate.text(part.name), "ref": ref_members(ref)}
+                for part, ref in adds[keep:]
             ],
         }
         if rebuilt:
@@ -286,48 +278,27 @@ class RunRecording:
 
     def meta(self) -> dict[str, object]:
         """``run.json`` as it is now."""
-        facts = self.facts
-        redact = self.gate.text
-        meta: dict[str, object] = {
-            "format": FORMAT,
-            "run_id": facts.run_id,
-            "agent": redact(facts.agent),
-            "status": facts.status,
-            "mode": "recorded",
-            "started_at": facts.started_at,
-            "ended_at": facts.ended_at,
-            "thread_id": redact(facts.thread_id) if facts.thread_id else None,
-            "continues": facts.continues,
-            "trace_id": facts.trace_id,
-            "tags": {redact(k): redact(v) for k, v in list(facts.tags.items())},
-            "versions": facts.versions,
-            "models": facts.models,
-            "steps": facts.steps,
-            "failing_step": facts.failing_step,
-            "error": facts.error,
-            "entry": facts.entry,
-            "holes": facts.holes,
-            "owner": self.recorder.owner,
-            "roots": self.recorder.roots,
-            "rules": {
-                "redaction": self.gate.version() if self.recorder.redacting else {"version": "off", "kid": ""},
-                "volatile": {"version": self.volatile.version, "paths": {k: list(v) for k, v in self.volatile.paths.items()}},
-            },
-            "seal": self.recorder.seal(facts.run_id, facts.entry),
-        }
-        meta.update(self.recorder.mode_meta)
-        return {key: value for key, value in meta.items() if value not in (None, [], {})}
+        return meta(self.facts, self.recorder, self.gate, self.volatile)
 
     def save(self) -> None:
-        """Write ``run.json``."""
-        with self._lock:
+        """Write ``run.json``; only the process that began the run does."""
+        if self._child:
+            return
+        held = self._lock.acquire(timeout=self.recorder.disk.patience)
+        try:
             self._writer.meta(self.meta())
+        finally:
+            if held:
+                self._lock.release()
 
     def finish(self, status: str, error: BaseException | None) -> None:
-        """The root call returned or raised."""
+        """The root call returned or raised. In a forked child that is not the end of the run."""
         facts = self.facts
+        if self._child:
+            self._writer.close()
+            return
         facts.status = "waiting" if status == "ok" and self.waiting else status
-        facts.ended_at = wall_time()
+        facts.ended_at = real_time()
         if error is not None:
             facts.error = {"type": type(error).__name__, "message": self.gate.text(_message(error))[:2000]}
         self._write(self.scope(), "end", {"status": facts.status, "steps": facts.steps})
@@ -346,15 +317,24 @@ class RunRecording:
 
     def _write(self, scope: Scope, kind: str, members: Mapping[str, object]) -> int:
         lane = scope.lane
-        with self._lock:
+        held = self._lock.acquire(timeout=self.recorder.disk.patience)  # whoever holds it may be stuck in a write
+        try:
             if lane.draws:
                 self.flush_draws(lane)
             if kind in _COUNTED and not scope.inside_tool:
                 lane.events += 1
+            if kind in _BEGINS:
+                self.facts.steps += 1
             if self.gate.count != self._redacted:
                 self._redacted = self.gate.count
                 members = self._with_surrogates(members)
-            return self._writer.event(kind, members)
+            seq = self._writer.event(kind, members)
+            if self.facts.ended_at is not None and kind in _COUNTED:
+                self.save()  # a background task that outlived the root
+            return seq
+        finally:
+            if held:
+                self._lock.release()
 
     def _with_surrogates(self, members: Mapping[str, object]) -> Mapping[str, object]:
         """Integers that stand for redacted ones are named beside the body that holds them."""
@@ -365,38 +345,53 @@ class RunRecording:
 
     def flush_draws(self, lane: Lane) -> None:
         """Write the values that the agent's code drew in a lane, ahead of its next event."""
-        with self._lock:
+        held = self._lock.acquire(timeout=self.recorder.disk.patience)
+        try:
             draws, lane.draws = lane.draws, []
             self._drawn += len(draws)
             if self._drawn <= MAX_DRAWS_PER_RUN:
                 self._writer.event("draws", {"lane": lane.path, "draws": draws})
-            elif not self._draws_cut:
-                self._draws_cut = True
-                self._writer.event("hole", {"of": None, "what": "clock and random values are not pinned from here: too many"})
+            elif not self.draws_cut:
+                self.draws_cut = True
+                self._writer.event(
+                    "hole", {"of": None, "what": "clock and random values are not pinned from here: too many"}
+                )
+        finally:
+            if held:
+                self._lock.release()
 
     def _error(self, error: BaseException, holes: list[str]) -> dict[str, object]:
         described: dict[str, object] = {
-            "type": type(error).__qualname__,
-            "module": type(error).__module__,
+            "type": str(type(error).__qualname__),
+            "module": str(type(error).__module__),
             "message": self.gate.text(_message(error)),
         }
-        arguments = self.encode(list(error.args))
+        arguments = self.encode(_arguments(error))
         if arguments.holes:
             holes.append("not replayable from here: the error's arguments cannot be encoded")
         described["args"] = ref_members(self._writer.body(arguments.data))
         return described
 
-    def _announce(self, parent: str | None) -> None:
-        owner = self.recorder.owner
-        self._writer.event("writer", {"writer": self._writer.writer_id, **owner, "parent": parent})
-
     @classmethod
     def after_fork(cls) -> None:
         """In a forked child: a new writer for every run that was open, so that no file has two writers."""
         for run in list(cls._live):
+            here = scopes.current()
+            parent = here.parent if here is not None and here.run is run else None
+            recorder = run.recorder
             run._lock = threading.RLock()
-            run._writer = RunWriter(run.recorder.disk, run._writer.directory, run.recorder.new_writer_id())
-            run._announce(None)
+            run._child = True
+            run._forked_lanes = set()
+            run._writer = RunWriter(
+                recorder.disk, run._writer.directory, recorder.new_writer_id(), recorder.hello(parent)
+            )
+
+
+def _arguments(error: BaseException) -> object:
+    try:
+        return list(error.args)
+    except Exception:
+        return error  # the placeholder says which class hides them
 
 
 def _message(error: BaseException) -> str:

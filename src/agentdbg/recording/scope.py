@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 T = TypeVar("T")
+FIRST_INSIDE = 1_000_000
+"""Number of the first lane forked inside a call: a replay does not fork those, and numbers the others all the same."""
 
 
 @dataclass(slots=True)
@@ -35,10 +37,11 @@ class Lane:
     inputs_since_full: int = 0
     draws: list[tuple[str, str, object]] = field(default_factory=list)
     _children: Iterator[int] = field(default_factory=itertools.count)
+    _inside: Iterator[int] = field(default_factory=lambda: itertools.count(FIRST_INSIDE))
 
-    def fork(self) -> Lane:
-        """A new lane below this one."""
-        return Lane(f"{self.path}.{next(self._children)}", self.events)
+    def fork(self, *, inside: bool = False) -> Lane:
+        """A new lane below this one; ``inside`` a call whose outcome a replay serves without running its body."""
+        return Lane(f"{self.path}.{next(self._inside if inside else self._children)}", self.events)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +66,7 @@ class Scope:
 
     def forked(self) -> Scope:
         """The scope of a task or thread started here."""
-        return replace(self, lane=self.lane.fork())
+        return replace(self, lane=self.lane.fork(inside=self.inside_tool or self.inside_http))
 
 
 _current: ContextVar[Scope | None] = ContextVar("agentdbg_scope", default=None)
@@ -80,11 +83,11 @@ def enter(scope: Scope | None) -> Token[Scope | None]:
 
 
 def leave(token: Token[Scope | None]) -> None:
-    """Undo ``enter``; from another context (a generator closed elsewhere) there is nothing to undo."""
+    """Undo ``enter``; in another context (a generator closed elsewhere) there is nothing to undo."""
     try:
         _current.reset(token)
     except ValueError:
-        _current.set(None)
+        return
 
 
 @contextmanager

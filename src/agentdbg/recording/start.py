@@ -1,11 +1,18 @@
-"""Installs the seams once, when the first name of the package is used."""
+"""Installs the seams once, when the first name of the package is used. Light: the recorder itself is loaded at the first call."""
 
 from __future__ import annotations
 
+import os
+from types import ModuleType
+
 from agentdbg.recording.hooks import on_import
-from agentdbg.recording.process import enabled
 
 _done = False
+
+
+def enabled() -> bool:
+    """Whether ``AGENTDBG=off`` is absent."""
+    return os.environ.get("AGENTDBG", "").lower() not in ("off", "0", "false", "no")
 
 
 def install() -> None:
@@ -14,7 +21,11 @@ def install() -> None:
     if _done or not enabled():
         return
     _done = True
+    for name in ("httpx", "httpx2"):
+        on_import(name, _http)
+
+
+def _http(module: ModuleType) -> None:
     from agentdbg.recording import http_seam
 
-    for name in ("httpx", "httpx2"):
-        on_import(name, http_seam.install)
+    http_seam.install(module)
