@@ -383,3 +383,11 @@ def test_values_keep_their_shape(value: object) -> None:
 
     assert shape(seen) == shape(value)
     assert gate().value(seen) == seen or gate().value(seen) is not None
+
+
+def test_what_was_redacted_under_a_telling_name_stays_as_it_is_when_it_comes_back() -> None:
+    seen = gate().value({"cookie": "sid=abcdef0123456789", "set-cookie": "a=0123456789abcdef; Path=/"})
+    assert "sid=⟦R:" in seen["cookie"]
+    again = gate()
+    again.adopt(json.dumps(seen, ensure_ascii=False))
+    assert again.value(seen) is seen

@@ -275,11 +275,15 @@ class Gate:
     def _field(self, s: str, strength: int) -> str:
         """Redact a string under a telling name: whole, but the scheme of an authorization value stays."""
         scheme, credential = schemed(s)
-        if is_placeholder(credential) or not quoted_secret(credential, strength, field=True):
+        if is_placeholder(credential) or self._is_redacted(credential) or not quoted_secret(credential, strength, field=True):
             return self.text(s)
         spans = self.find(credential)
         whole = len(spans) == 1 and spans[0].start == 0 and spans[0].end == len(credential)
         return scheme + self.commit(spans[0] if whole else Span(0, len(credential), FIELD, credential))
+
+    def _is_redacted(self, credential: str) -> bool:
+        """Whether a value was redacted before, by this run or the one whose record it comes from."""
+        return OPEN in credential and any(m.group() in self._issued for m in pattern().finditer(credential))
 
     def _cookies(self, content: str) -> str:
         parts: list[str] = []
