@@ -1,53 +1,87 @@
-"""One HTTP exchange as a step, whatever the client library: request before it is sent, response as it is read."""
+"""The outcome of an HTTP exchange, whatever the client library: the response as the agent reads it."""
 
 from __future__ import annotations
 
+import atexit
+import os
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
-from agentdbg.model.canonical import dumps_json, loads_json
-from agentdbg.model.records import Effect, Json, Kind, StepStatus
-from agentdbg.model.segments import split_request
+from agentdbg.model.canonical import dumps_json
+from agentdbg.model.records import Json, StepStatus
 from agentdbg.recording import providers
-from agentdbg.recording.http_stream import StreamRecord
-from agentdbg.recording.process import Recorder, recorder
-from agentdbg.recording.scope import Scope, current
+from agentdbg.recording.http_stream import StreamEnd, StreamRecord
 from agentdbg.recording.sse import is_event_stream
+from agentdbg.redaction.placeholder import OPEN
 
 if TYPE_CHECKING:
     from agentdbg.recording.calls import Call
+    from agentdbg.recording.process import Recorder
     from agentdbg.recording.run import OpenStep
+    from agentdbg.recording.scope import Scope
 
 MAX_BODY = 64 * 1024 * 1024
-_SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS"))
-_NOT_SERVED = frozenset(("content-encoding", "content-length", "transfer-encoding"))
+MOST_CHUNKS = 10_000
+UNREPLAYABLE = "not replayable from here"
+_WITHHELD = f"{OPEN}unscanned:".encode()
 Headers = list[tuple[str, str]]
 
 
 class Decoder(Protocol):
-    """Undoes a content encoding, bit by bit."""
+    """Undoes a content encoding, bit by bit, in one or in several pieces."""
 
-    def decode(self, data: bytes) -> bytes:
+    def decode(self, data: bytes) -> bytes | Iterable[bytes]:
         """The decoded part of ``data``."""
+
+    def flush(self) -> bytes | Iterable[bytes]:
+        """What was held back."""
 
 
 @dataclass(frozen=True, slots=True)
-class HttpRequest:
-    """What is about to be sent; ``content`` is ``None`` when the body is streamed."""
+class ResponseHead:
+    """What came before the body.
 
-    method: str
-    scheme: str
-    host: str
-    path: str
-    query: str
+    Attributes:
+        decoder: Undoes the content encoding; ``None`` when there is none, or none that the client knows.
+        preloaded: The transport gave the whole body with the head, already decoded.
+    """
+
+    status: int
+    reason: str
+    version: str
     headers: Headers
-    content: bytes | None
+    decoder: Decoder | None = None
+    preloaded: bool = False
+
+
+_unfinished: dict[int, tuple[object, Callable[[], None], int]] = {}
+_registered = False
+
+
+def at_exit(owner: object, function: Callable[[], None]) -> None:
+    """Call ``function`` when the process ends, unless ``owner`` is settled before."""
+    global _registered
+    if not _registered:
+        _registered = True
+        atexit.register(_exit)
+    _unfinished[id(owner)] = (owner, function, os.getpid())
+
+
+def settled(owner: object) -> None:
+    """``owner`` has written its outcome."""
+    _unfinished.pop(id(owner), None)
+
+
+def _exit() -> None:
+    for _, function, pid in list(_unfinished.values()):
+        if pid == os.getpid():
+            function()
 
 
 class HttpCall:
-    """One exchange between intent and outcome."""
+    """One exchange between intent and outcome. Nothing that goes wrong in here reaches the agent."""
 
     def __init__(self, found: Recorder, scope: Scope, step: OpenStep, provider: str | None) -> None:
         self.scope = scope
@@ -55,69 +89,182 @@ class HttpCall:
         self._recorder = found
         self._provider = provider
         self._attrs: dict[str, object] = {}
+        self._holes: list[str] = []
         self._body = bytearray()
+        self._sizes: list[int] = []
         self._cut = 0
+        self._undecided: list[bytes] = []
         self._stream: StreamRecord | None = None
-        self._decoder: Callable[[bytes], bytes] = _identity
+        self._decoder: Decoder | None = None
+        self._failed = ""
         self._done = False
+        at_exit(self, self._process_ends)
 
     @property
     def call(self) -> Call | None:
         """What a replay is asked."""
         return self.step.call
 
-    def started(self, status: int, headers: Headers, version: str, decoder: Decoder | None) -> None:
+    def started(self, head: ResponseHead) -> None:
         """The response's head is there."""
-        encoding = _header(headers, "content-encoding").lower()
-        self._decoder = _decoder(encoding, decoder)
-        self._attrs = {
-            "http_status": status,
-            "http_version": version,
-            "headers": [list(pair) for pair in self.scope.run.gate.headers(headers)],
-        }
-        if is_event_stream(_header(headers, "content-type")):
-            self._stream = StreamRecord(self.scope, self.step, self._provider)
+        self._guarded(lambda: self._start(head))
 
     def feed(self, chunk: bytes) -> None:
-        """A piece of the body was read by the agent. Never raises."""
-        self._guarded(lambda: self._feed(self._decoder(chunk)))
+        """A piece of the body was read by the agent."""
+        if not self._done and not self._failed:
+            self._guarded(lambda: self._feed(chunk))
+
+    def give_up(self) -> None:
+        """The agent closed the response or let it go; nothing happens where the body had ended."""
+        self.finish(StepStatus.PARTIAL)
 
     def finish(self, status: StepStatus = StepStatus.OK, error: BaseException | None = None) -> None:
-        """The body ended, was given up, or broke off. Never raises; only the first call counts."""
-        if not self._done:
-            self._done = True
+        """The body ended, was given up, or broke off. Only the first call counts."""
+        if self._done:
+            return
+        self._done = True
+        settled(self)
+        if not self._failed:
             self._guarded(lambda: self._finish(status, error))
+        if self._failed:
+            self._guarded(lambda: self._finish_failed(status))
 
-    def _feed(self, data: bytes) -> None:
+    # -- inside -----------------------------------------------------------------------------------
+
+    def _process_ends(self) -> None:
+        """Nobody read the response to its end, nor closed it."""
+        if self._attrs:
+            self.give_up()
+
+    def _start(self, head: ResponseHead) -> None:
+        gate = self.scope.run.gate
+        self._attrs = {
+            "http_status": head.status,
+            "http_version": head.version,
+            "headers": [list(pair) for pair in gate.headers(head.headers)],
+        }
+        if head.reason:
+            self._attrs["http_reason"] = gate.text(head.reason)
+        if head.preloaded:
+            self._attrs["preloaded"] = True
+        else:
+            self._decoder = head.decoder
+        if head.decoder is None and header(head.headers, "content-encoding").lower() not in ("", "identity"):
+            self._attrs["encoded"] = True
+        if is_event_stream(header(head.headers, "content-type")) and not head.preloaded:
+            self._stream = StreamRecord(self.scope, self.step, self._provider)
+
+    def _feed(self, chunk: bytes) -> None:
+        if self._decoder is None:
+            return self._keep(chunk)
+        if self._attrs.get("encoding_breaks"):
+            return None
+        try:
+            data = _joined(self._decoder.decode(chunk))
+        except Exception:  # the client will say the same to the agent
+            return self._cannot_decode(chunk)
+        if not data and not self._body:
+            self._undecided.append(chunk)
+        self._keep(data)
+
+    def _cannot_decode(self, chunk: bytes) -> None:
+        """Keep a body as it came when nothing of it can be decoded; else mark the rest as broken."""
+        if self._body or self._stream is not None:
+            self._attrs["encoding_breaks"] = True
+            self._holes.append("the rest of the response body cannot be decoded and is not recorded")
+            return
+        self._decoder = None
+        self._attrs["encoded"] = True
+        self._sizes.clear()
+        for piece in (*self._undecided, chunk):
+            self._keep(piece)
+
+    def _keep(self, data: bytes) -> None:
         if self._stream is not None:
             self._stream.feed(data)
-        elif len(self._body) < MAX_BODY:
-            self._body += data
-        else:
-            self._cut += len(data)
+            return
+        self._sizes.append(len(data))
+        room = MAX_BODY - len(self._body)
+        self._body += data[:room]
+        self._cut += max(0, len(data) - room)
 
     def _finish(self, status: StepStatus, error: BaseException | None) -> None:
         run = self.scope.run
-        members: dict[str, object] = {"attrs": self._attrs}
-        if self._stream is not None:
-            result, complete = self._stream.close(self._attrs, members)
-            if status is StepStatus.PARTIAL and complete:
-                status = StepStatus.OK
-        else:
-            result = run.gate.body(bytes(self._body))
-            if self._cut:
-                members["holes"] = [f"response body cut: {self._cut} of {self._cut + len(self._body)} bytes not kept"]
-            if self._provider is not None:
-                note_response(run.facts.models, providers.read_response(self._provider, result), self._attrs, members)
-        if error is not None and not self._attrs:
+        if not self._attrs:
             run.end(self.scope, self.step, status, error=error)
+            return
+        members: dict[str, object] = {"attrs": self._attrs}
+        if status is StepStatus.OK and self._decoder is not None and not self._attrs.get("encoding_breaks"):
+            self._flush_decoder(self._decoder)
+        complete = status is StepStatus.OK
+        if self._stream is not None:
+            end = self._stream.close(ended=complete)
+            result = self._streamed(end, members)
+            complete = complete or end.complete
         else:
-            run.end(self.scope, self.step, status, result, error=error, members=members)
+            result = self._whole(members)
+        if not complete and status is StepStatus.PARTIAL:
+            self._attrs["given_up"] = True
+        if self._holes:
+            members["holes"] = self._holes
+        run.end(self.scope, self.step, self._status(status, complete), result, error=error, members=members)
+
+    def _status(self, status: StepStatus, complete: bool) -> StepStatus:
+        if status in (StepStatus.OK, StepStatus.PARTIAL):
+            code = cast(int, self._attrs["http_status"])
+            if code >= (500 if self._provider is None else 400):
+                return StepStatus.ERROR
+            return StepStatus.OK if complete else StepStatus.PARTIAL
+        return status
+
+    def _flush_decoder(self, decoder: Decoder) -> None:
+        try:
+            rest = _joined(decoder.flush())
+        except Exception:
+            return  # a truncated body: the client is content with what there was
+        if rest:
+            self._keep(rest)
+
+    def _streamed(self, end: StreamEnd, members: dict[str, object]) -> bytes | None:
+        self._attrs.update(end.attrs)
+        if end.response is not None:
+            note_response(self.scope.run.facts.models, end.response, self._attrs, members)
+            self._holes.extend(end.response.missing)
+        return end.result
+
+    def _whole(self, members: dict[str, object]) -> bytes:
+        raw = bytes(self._body)
+        result = self.scope.run.gate.body(raw)
+        if self._cut:
+            lost = f"{self._cut} of {self._cut + len(raw)} bytes of the response body"
+            self._holes.append(f"{UNREPLAYABLE}: {lost} are not kept")
+        if result is not raw and _WITHHELD in result and _WITHHELD not in raw:
+            self._holes.append(f"{UNREPLAYABLE}: the response body could not be scanned for secrets, it is withheld")
+        if (len(self._sizes) > 1 or 0 in self._sizes) and len(self._sizes) <= MOST_CHUNKS:
+            self._attrs["chunks"] = self._sizes
+        if self._provider is not None:
+            response = providers.read_response(self._provider, result)
+            if result is not raw and _blank_tokens(self._provider, response.output):
+                result = dumps_json(response.output).encode("utf-8", "surrogatepass")
+            note_response(self.scope.run.facts.models, response, self._attrs, members)
+            self._holes.extend(response.missing)
+        return result
+
+    def _finish_failed(self, status: StepStatus) -> None:
+        """The recorder itself failed on this exchange: say so in the record, as plainly as possible."""
+        attrs: dict[str, object] = {}
+        if "http_status" in self._attrs:
+            attrs["http_status"] = self._attrs["http_status"]
+        if self._stream is not None:
+            attrs["stream"] = self._stream.parts
+        holes = [f"{UNREPLAYABLE}: the recorder failed on this call ({self._failed})"]
+        self.scope.run.end(self.scope, self.step, status, members={"attrs": attrs, "holes": holes})
 
     def _guarded(self, function: Callable[[], object]) -> None:
         try:
             function()
         except Exception as error:
+            self._failed = self._failed or type(error).__name__
             self._recorder.fault(error)
 
 
@@ -129,7 +276,7 @@ def note_response(
         attrs["model"] = response.model
         if response.model not in models:
             models.append(response.model)
-    for name in ("stop_reason", "response_id"):
+    for name in ("stop_reason", "response_id", "refusal", "error"):
         value = getattr(response, name)
         if value:
             attrs[name] = value
@@ -143,107 +290,41 @@ def note_response(
         }
 
 
-def open_call(request: HttpRequest) -> HttpCall | None:
-    """Write the intent of an exchange; ``None`` when it is not recorded. Never raises, except to end a replay."""
-    found = recorder()
-    if found is None:
-        return None
-    if found.answerer is not None and (stop := found.answerer.stopped()) is not None:
-        raise stop
-    return found.guard(lambda: _open(found, request), None)
+def _blank_tokens(provider: str, output: Json) -> bool:
+    """Empty the log probabilities of a redacted response: they spell the text token by token."""
+    if not isinstance(output, dict):
+        return False
+    holders: list[Json] = []
+    for member in ("choices", "output"):
+        items = output.get(member)
+        for item in items if isinstance(items, list) else []:
+            content = item.get("content") if isinstance(item, dict) else None
+            holders += [item, *(content if isinstance(content, list) else [])]
+    found = [holder for holder in holders if isinstance(holder, dict) and holder.get("logprobs")]
+    for holder in found:
+        holder["logprobs"] = None if provider == providers.CHAT else []
+    return bool(found)
 
 
-def _open(found: Recorder, request: HttpRequest) -> HttpCall | None:
-    content_type = _header(request.headers, "content-type")
-    asked = providers.recognise(request.method, request.path, content_type, request.content or b"")
-    scope = current()
-    if scope is None:
-        implicit = found.implicit_run() if asked is not None else None
-        if implicit is None:
-            return None
-        scope = implicit.scope()
-    if scope.inside_http:
-        return None
-    step = _open_model(scope, request, asked) if asked is not None else _open_plain(scope, request)
-    return HttpCall(found, scope, step, asked.provider if asked is not None else None)
+class ZlibDecoder:
+    """Undoes ``gzip`` and ``deflate`` where the client's own decoder cannot be had."""
+
+    def __init__(self) -> None:
+        self._inner = zlib.decompressobj(zlib.MAX_WBITS | 32)
+
+    def decode(self, data: bytes) -> bytes:
+        """The decoded part of ``data``."""
+        return self._inner.decompress(data)
+
+    def flush(self) -> bytes:
+        """What was held back."""
+        return self._inner.flush()
 
 
-def _open_model(scope: Scope, request: HttpRequest, asked: providers.ModelRequest) -> OpenStep:
-    run = scope.run
-    raw = request.content or b""
-    body = cast("dict[str, Json]", asked.body)
-    redacted = run.gate.value(body)
-    as_sent = dumps_json(body).encode("utf-8", "surrogatepass") == raw and redacted is body
-    inputs, digest = run.model_input(scope.lane, split_request(body), rebuilt=not as_sent)
-    attrs: dict[str, object] = {
-        "provider": asked.provider,
-        "model_asked": run.gate.text(asked.model),
-        "url": run.gate.text(f"{request.scheme}://{request.host}{request.path}"),
-        "stream": asked.stream,
-        "parameters": run.gate.value(asked.parameters),
-        "headers": [list(pair) for pair in run.gate.headers(request.headers)],
-    }
-    run.derive_route(f"{request.scheme}://{request.host}", asked.model)
-    members: dict[str, object] = {"input": inputs, "attrs": attrs}
-    if asked.absent:
-        members["holes"] = [f"not in the request: {what}" for what in asked.absent]
-    identity = {"path": asked.provider, "body": redacted}
-    step = run.begin(scope, Kind.MODEL, asked.model, identity=identity, members=members, arguments_hash=digest)
-    scope.lane.input_step = step.id
-    return step
-
-
-def _open_plain(scope: Scope, request: HttpRequest) -> OpenStep:
-    run = scope.run
-    effect = Effect.READ if request.method.upper() in _SAFE_METHODS else Effect.EXTERNAL
-    address = f"{request.scheme}://{request.host}{request.path}" + (f"?{request.query}" if request.query else "")
-    content = request.content
-    body: Json = None
-    holes = ["request body streamed, not recorded"] if content is None else []
-    if content:
-        redacted = run.gate.body(content)
-        try:
-            body = loads_json(redacted)
-        except ValueError:
-            body = redacted.decode("utf-8", "replace")
-    about: dict[str, object] = {"method": request.method, "url": address, "body": body}
-    members: dict[str, object] = {
-        "attrs": {"headers": [list(pair) for pair in run.gate.headers(request.headers)], "effect_declared": False}
-    }
-    if holes:
-        members["holes"] = holes
-    name = f"{request.method} {request.host}{request.path}"
-    return run.begin(scope, Kind.HTTP, name, run.encode(about), effect=effect, members=members)
-
-
-def served_headers(attrs: dict[str, Json]) -> Headers:
-    """Recorded response headers that still hold for a decoded body."""
-    pairs = attrs.get("headers")
-    found: Headers = []
-    for pair in pairs if isinstance(pairs, list) else []:
-        if isinstance(pair, list) and len(pair) == 2 and str(pair[0]).lower() not in _NOT_SERVED:
-            found.append((str(pair[0]), str(pair[1])))
-    return found
-
-
-def _header(headers: Sequence[tuple[str, str]], name: str) -> str:
+def header(headers: Sequence[tuple[str, str]], name: str) -> str:
+    """The first value of a header, empty if there is none."""
     return next((value for key, value in headers if key.lower() == name), "")
 
 
-def _identity(data: bytes) -> bytes:
-    return data
-
-
-def _decoder(encoding: str, other: Decoder | None) -> Callable[[bytes], bytes]:
-    if encoding in ("", "identity"):
-        return _identity
-    if encoding in ("gzip", "x-gzip"):
-        return zlib.decompressobj(zlib.MAX_WBITS | 32).decompress
-    if encoding == "deflate" or other is None:
-        return zlib.decompressobj().decompress if encoding == "deflate" else _identity
-
-    def decode(data: bytes) -> bytes:
-        out: Any = other.decode(data)
-        return out if isinstance(out, bytes) else b"".join(out)
-
-    return decode
+def _joined(data: bytes | Iterable[bytes]) -> bytes:
+    return data if isinstance(data, bytes) else b"".join(data)

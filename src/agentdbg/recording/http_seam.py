@@ -1,32 +1,86 @@
-"""The seam for ``httpx`` and ``httpx2``: every transport that a client chooses is wrapped, clients built earlier included."""
+"""The seam for ``httpx`` and ``httpx2``: every transport that a client chooses is wrapped, of earlier clients too."""
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
-from agentdbg.model.canonical import loads
-from agentdbg.model.records import Json, StepStatus
 from agentdbg.recording import propagate
 from agentdbg.recording import scope as scopes
 from agentdbg.recording.active import record_served, status_of
-from agentdbg.recording.calls import Served
-from agentdbg.recording.http_calls import HttpCall, HttpRequest, open_call, served_headers
+from agentdbg.recording.calls import ReplayStop, Served
+from agentdbg.recording.http_calls import Decoder, HttpCall, ResponseHead, ZlibDecoder, settled
+from agentdbg.recording.http_requests import HttpRequest, open_call
+from agentdbg.recording.http_served import ServedResponse, answerer
 from agentdbg.recording.process import recorder
 from agentdbg.recording.served import rebuild_error
 
+_MARK = "__agentdbg__"
+
 
 def install(module: ModuleType) -> None:
-    """Patch the clients of ``httpx`` or a module of its shape."""
+    """Patch the clients of ``httpx`` or a module of its shape. Idempotent."""
     seam = _Seam(module)
     for name, wrap in (("Client", seam.wrap_sync), ("AsyncClient", seam.wrap_async)):
-        client = getattr(module, name)
+        client = getattr(module, name, None)
         original = getattr(client, "_transport_for_url", None)
-        if original is not None and not hasattr(original, "__wrapped__"):
-            client._transport_for_url = _choosing(original, wrap)
+        if client is not None and original is not None:
+            _patch(client, "_transport_for_url", _choosing(original, wrap))
+        else:
+            _install_below(module, seam, name)
+    _take_placeholders(module)
+
+
+def _install_below(module: ModuleType, seam: _Seam, client: str) -> None:
+    """Without the method that chooses a transport: patch the transport that opens connections."""
+    name, method, wrap = ("HTTPTransport", "handle_request", _sending(seam))
+    if client == "AsyncClient":
+        name, method, wrap = ("AsyncHTTPTransport", "handle_async_request", _sending_async(seam))
+    transport = getattr(module, name, None)
+    if transport is not None and hasattr(transport, method):
+        _patch(transport, method, wrap(getattr(transport, method)))
+
+
+def _take_placeholders(module: ModuleType) -> None:
+    """Let a replayed program put served placeholders, which are not ASCII, into its headers."""
+    set_item = module.Headers.__setitem__
+
+    @functools.wraps(set_item)
+    def set_header(self: Any, key: str, value: str) -> None:
+        try:
+            set_item(self, key, value)
+        except UnicodeEncodeError:
+            if answerer() is None:
+                raise
+            self.encoding = "utf-8"
+            set_item(self, key, value)
+
+    _patch(module.Headers, "__setitem__", set_header)
+    models = getattr(module, "_models", None)
+    original = getattr(models, "_normalize_header_value", None)
+    if models is None or original is None:
+        return
+
+    @functools.wraps(original)
+    def normalize(value: Any, encoding: str | None = None) -> Any:
+        try:
+            return original(value, encoding)
+        except UnicodeEncodeError:
+            if answerer() is None:
+                raise
+            return value.encode("utf-8", "surrogatepass")
+
+    _patch(models, "_normalize_header_value", normalize)
+
+
+def _patch(holder: Any, name: str, wrapper: Callable[..., Any]) -> None:
+    if not hasattr(getattr(holder, name), _MARK):
+        setattr(wrapper, _MARK, True)
+        setattr(holder, name, wrapper)
 
 
 def _choosing(original: Callable[..., Any], wrap: Callable[[Any], Any]) -> Callable[..., Any]:
@@ -35,6 +89,28 @@ def _choosing(original: Callable[..., Any], wrap: Callable[[Any], Any]) -> Calla
         return wrap(original(self, url))
 
     return transport_for_url
+
+
+def _sending(seam: _Seam) -> Callable[..., Any]:
+    def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(original)
+        def handle_request(self: object, request: Any) -> Any:
+            return seam.send(functools.partial(original, self), request)
+
+        return handle_request
+
+    return wrap
+
+
+def _sending_async(seam: _Seam) -> Callable[..., Any]:
+    def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(original)
+        async def handle_async_request(self: object, request: Any) -> Any:
+            return await seam.send_async(functools.partial(original, self), request)
+
+        return handle_async_request
+
+    return wrap
 
 
 class _Seam:
@@ -49,7 +125,7 @@ class _Seam:
                 self.inner = inner
 
             def handle_request(self, request: Any) -> Any:
-                return seam.send(self.inner, request)
+                return seam.send(self.inner.handle_request, request)
 
             def close(self) -> None:
                 self.inner.close()
@@ -59,14 +135,14 @@ class _Seam:
                 self.inner = inner
 
             async def handle_async_request(self, request: Any) -> Any:
-                return await seam.send_async(self.inner, request)
+                return await seam.send_async(self.inner.handle_async_request, request)
 
             async def aclose(self) -> None:
                 await self.inner.aclose()
 
         class SyncStream(module.SyncByteStream):  # type: ignore[name-defined,misc]  # see above
-            def __init__(self, chunks: Iterator[bytes], close: Callable[[], None]) -> None:
-                self._chunks, self._close = chunks, close
+            def __init__(self, chunks: Iterator[bytes], close: Callable[[], None], drop: Callable[[], None]) -> None:
+                self._chunks, self._close, self._drop = chunks, close, drop
 
             def __iter__(self) -> Iterator[bytes]:
                 return self._chunks
@@ -74,9 +150,14 @@ class _Seam:
             def close(self) -> None:
                 self._close()
 
+            def __del__(self) -> None:
+                self._drop()
+
         class AsyncStream(module.AsyncByteStream):  # type: ignore[name-defined,misc]  # see above
-            def __init__(self, chunks: AsyncIterator[bytes], close: Callable[[], Any]) -> None:
-                self._chunks, self._close = chunks, close
+            def __init__(
+                self, chunks: AsyncIterator[bytes], close: Callable[[], Any], drop: Callable[[], None]
+            ) -> None:
+                self._chunks, self._close, self._drop = chunks, close, drop
 
             def __aiter__(self) -> AsyncIterator[bytes]:
                 return self._chunks
@@ -84,114 +165,160 @@ class _Seam:
             async def aclose(self) -> None:
                 await self._close()
 
+            def __del__(self) -> None:
+                self._drop()
+
         self.wrap_sync, self.wrap_async = SyncTransport, AsyncTransport
         self.sync_stream, self.async_stream = SyncStream, AsyncStream
 
     # -- sync -------------------------------------------------------------------------------------
 
-    def send(self, inner: Any, request: Any) -> Any:
+    def send(self, handle: Callable[[Any], Any], request: Any) -> Any:
         """Send a request, or serve its recorded response."""
-        call = open_call(_described(request))
+        call = _opened(request)
         if call is None:
-            return inner.handle_request(request)
-        served = _ask(call)
+            return handle(request)
+        replay = answerer()
+        served = replay.answer(call.call) if replay is not None and call.call is not None else None
         if served is not None:
+            settled(call)
             return self._serve(call, served, request)
         token = scopes.enter(replace(call.scope, parent=call.step.id, inside_http=True))
         try:
-            response = inner.handle_request(request)
+            response = handle(request)
         except BaseException as error:
             call.finish(status_of(error), error)
             raise
         finally:
             scopes.leave(token)
-        self._started(call, response)
-        response.stream = self.sync_stream(_tee(call, response.stream), _closer(call, response.stream))
+        if not self._preloaded(call, response):
+            inner = response.stream
+            response.stream = self.sync_stream(_tee(call, inner), _closer(call, inner), call.give_up)
         return response
 
     def _serve(self, call: HttpCall, served: Served, request: Any) -> Any:
-        attrs, chunks = _prepared(served)
-        if "http_status" not in attrs:
-            record_served(call.scope.run, call.scope, call.step, served)
-            raise self._error(served, request)
-        stream = _ServedStream(call, served)
+        found = self._response(call, served, request)
 
         def play() -> Iterator[bytes]:
-            for i, chunk in enumerate(chunks):
-                if i == len(chunks) - 1 and served.stream:
-                    stream.turn()
-                yield chunk
-            stream.past_the_end()
-            if served.error is not None:
+            for piece in found.pieces:
+                _turn(found)
+                found.taken()
+                yield piece
+            if not found.pieces:
+                _turn(found)
+            if found.past_the_end() or served.error is not None:
+                found.close()
                 raise self._error(served, request)
 
-        return self._response(attrs, request, self.sync_stream(play(), stream.close))
+        stream = self.sync_stream(play(), found.close, _dropped(found))
+        response = self._made(found, request, stream)
+        if found.preloaded:
+            response.read()
+        return response
 
     # -- async ------------------------------------------------------------------------------------
 
-    async def send_async(self, inner: Any, request: Any) -> Any:
+    async def send_async(self, handle: Callable[[Any], Any], request: Any) -> Any:
         """The same from a coroutine."""
         propagate.install()
-        call = open_call(_described(request))
+        call = _opened(request)
         if call is None:
-            return await inner.handle_async_request(request)
-        try:
-            served = await _ask_async(call)
-        except BaseException as error:
-            call.finish(status_of(error), error)
-            raise
-        if served is not None:
-            return self._serve_async(call, served, request)
+            return await handle(request)
+        replay = answerer()
+        if replay is not None and call.call is not None:
+            try:
+                served = await replay.answer_async(call.call)
+            except BaseException as error:
+                call.finish(status_of(error), error)
+                raise
+            if served is not None:
+                settled(call)
+                return await self._serve_async(call, served, request)
         token = scopes.enter(replace(call.scope, parent=call.step.id, inside_http=True))
         try:
-            response = await inner.handle_async_request(request)
+            response = await handle(request)
         except BaseException as error:
             call.finish(status_of(error), error)
             raise
         finally:
             scopes.leave(token)
-        self._started(call, response)
-        response.stream = self.async_stream(_tee_async(call, response.stream), _closer_async(call, response.stream))
+        if not self._preloaded(call, response):
+            inner = response.stream
+            response.stream = self.async_stream(_tee_async(call, inner), _closer_async(call, inner), call.give_up)
         return response
 
-    def _serve_async(self, call: HttpCall, served: Served, request: Any) -> Any:
-        attrs, chunks = _prepared(served)
-        if "http_status" not in attrs:
-            record_served(call.scope.run, call.scope, call.step, served)
-            raise self._error(served, request)
-        stream = _ServedStream(call, served)
+    async def _serve_async(self, call: HttpCall, served: Served, request: Any) -> Any:
+        found = self._response(call, served, request)
 
         async def play() -> AsyncIterator[bytes]:
-            for i, chunk in enumerate(chunks):
-                if i == len(chunks) - 1 and served.stream:
-                    await stream.turn_async()
-                yield chunk
-            stream.past_the_end()
+            for piece in found.pieces:
+                await _turn_async(found)
+                found.taken()
+                yield piece
+            if not found.pieces:
+                await _turn_async(found)
+            if found.past_the_end():
+                await _cancelled_again(found)
             if served.error is not None:
                 raise self._error(served, request)
 
         async def close() -> None:
-            stream.close()
+            found.close()
 
-        return self._response(attrs, request, self.async_stream(play(), close))
+        stream = self.async_stream(play(), close, _dropped(found))
+        response = self._made(found, request, stream)
+        if found.preloaded:
+            await response.aread()
+        return response
 
     # -- both -------------------------------------------------------------------------------------
 
-    def _started(self, call: HttpCall, response: Any) -> None:
-        decoders = getattr(getattr(self.module, "_decoders", None), "SUPPORTED_DECODERS", {})
-        found = decoders.get(response.headers.get("content-encoding", "").lower())
-        version = response.extensions.get("http_version", b"HTTP/1.1")
-        shown = version.decode("ascii", "replace") if isinstance(version, bytes) else str(version)
-        call.started(response.status_code, list(response.headers.multi_items()), shown, found() if found else None)
+    def _preloaded(self, call: HttpCall, response: Any) -> bool:
+        """Record a response's head, and its body if the transport gave it whole."""
+        found = recorder()
+        if found is None:
+            return False
+        whole = found.guard(lambda: self._head(call, response), None)
+        if whole is None:
+            return False
+        call.feed(whole)
+        call.finish()
+        return True
 
-    def _response(self, attrs: dict[str, Json], request: Any, stream: Any) -> Any:
-        status = attrs.get("http_status")
+    def _head(self, call: HttpCall, response: Any) -> bytes | None:
+        whole = response.content if getattr(response, "is_stream_consumed", False) and response.is_closed else None
+        extensions = response.extensions
+        call.started(
+            ResponseHead(
+                status=response.status_code,
+                reason=_ascii(extensions.get("reason_phrase", b"")),
+                version=_ascii(extensions.get("http_version", b"HTTP/1.1")),
+                headers=list(response.headers.multi_items()),
+                decoder=self._decoder(response.headers.get("content-encoding", "")),
+                preloaded=whole is not None,
+            )
+        )
+        return whole
+
+    def _decoder(self, encoding: str) -> Decoder | None:
+        """What the client itself would undo a content encoding with; ``None`` when it would not."""
+        if encoding.lower() in ("", "identity"):
+            return None
+        try:
+            made: Decoder = self.module.Response(200, headers={"content-encoding": encoding})._get_content_decoder()
+        except Exception:  # not there, or too many codings: what cannot be undone is kept as it came
+            return ZlibDecoder() if encoding.lower() in ("gzip", "deflate") else None
+        return None if type(made).__name__ == "IdentityDecoder" else made
+
+    def _response(self, call: HttpCall, served: Served, request: Any) -> ServedResponse:
+        if "http_status" in served.attrs:
+            return ServedResponse(call, served)
+        record_served(call.scope.run, call.scope, call.step, served)
+        raise self._error(served, request)
+
+    def _made(self, found: ServedResponse, request: Any, stream: Any) -> Any:
         return self.module.Response(
-            status if isinstance(status, int) else 200,
-            headers=served_headers(attrs),
-            extensions={"http_version": str(attrs.get("http_version", "HTTP/1.1")).encode()},
-            request=request,
-            stream=stream,
+            found.status, headers=found.headers, extensions=found.extensions, request=request, stream=stream
         )
 
     def _error(self, served: Served, request: Any) -> BaseException:
@@ -201,93 +328,58 @@ class _Seam:
         return error
 
 
-class _ServedStream:
-    """Writes the outcome of a served response when the agent has read it, or gave it up."""
-
-    def __init__(self, call: HttpCall, served: Served) -> None:
-        self._call, self._served = call, served
-        self._ended = self._done = False
-
-    def turn(self) -> None:
-        """The last piece is about to be read."""
-        self._ended = True
-        found = recorder()
-        if found is not None and found.answerer is not None:
-            found.answerer.turn(self._served)
-
-    async def turn_async(self) -> None:
-        """The same from a coroutine."""
-        self._ended = True
-        found = recorder()
-        if found is not None and found.answerer is not None:
-            await found.answerer.turn_async(self._served)
-
-    def past_the_end(self) -> None:
-        """The agent reads on after the last recorded piece."""
-        self._ended = True
-        found = recorder()
-        if self._served.status is StepStatus.PARTIAL and found is not None and found.answerer is not None:
-            if self._call.call is not None:
-                raise found.answerer.diverge(self._call.call, "reads on where the recorded stream was given up")
-        self.close()
-
-    def close(self) -> None:
-        """Write the outcome once."""
-        if self._done:
-            return
-        self._done = True
-        served = self._served
-        if not self._ended and served.stream and served.status is StepStatus.OK:
-            served = replace(served, status=StepStatus.PARTIAL)
-        record_served(self._call.scope.run, self._call.scope, self._call.step, served)
+def _opened(request: Any) -> HttpCall | None:
+    found = recorder()
+    if found is None:
+        return None
+    described = found.guard(lambda: _described(request), None)
+    return None if described is None else open_call(described)
 
 
 def _described(request: Any) -> HttpRequest:
     url = request.url
     try:
         content: bytes | None = request.content
-    except Exception:
-        content = None
+    except Exception:  # a streamed body, which only the transport may read, or one that a redirect sends again
+        again = type(request.stream).__name__ == "ByteStream"
+        content = b"".join(request.stream) if again else None
     path, _, query = url.raw_path.decode("ascii", "replace").partition("?")
     host = url.netloc.decode("ascii", "replace")
     return HttpRequest(request.method, url.scheme, host, path, query, list(request.headers.multi_items()), content)
 
 
-def _ask(call: HttpCall) -> Served | None:
-    found = recorder()
-    if found is None or found.answerer is None or call.call is None:
-        return None
-    return found.answerer.answer(call.call)
+def _ascii(value: Any) -> str:
+    return value.decode("ascii", "replace") if isinstance(value, bytes) else str(value)
 
 
-async def _ask_async(call: HttpCall) -> Served | None:
-    found = recorder()
-    if found is None or found.answerer is None or call.call is None:
-        return None
-    return await found.answerer.answer_async(call.call)
+def _turn(found: ServedResponse) -> None:
+    replay = answerer()
+    if found.waits and replay is not None:
+        replay.turn(found.served)
 
 
-def _prepared(served: Served) -> tuple[dict[str, Json], list[bytes]]:
-    """Attributes and body pieces of a served response: recorded boundaries where nothing was redacted, else one event a piece."""
-    attrs = dict(served.attrs)
-    if not served.stream:
-        return attrs, [served.result] if served.result else []
-    events: list[bytes] = []
-    for part in served.stream:
-        rows = loads(part)
-        for row in rows if isinstance(rows, list) else []:
-            events.append(str(row[1]).encode("utf-8", "surrogateescape"))
-    sizes = attrs.get("chunks")
-    whole = b"".join(events)
-    if not isinstance(sizes, list) or sum(size for size in sizes if isinstance(size, int)) != len(whole):
-        return attrs, events
-    pieces: list[bytes] = []
-    at = 0
-    for size in sizes:
-        end = at + (size if isinstance(size, int) else 0)
-        pieces.append(whole[at:end])
-        at = end
-    return attrs, pieces
+async def _turn_async(found: ServedResponse) -> None:
+    replay = answerer()
+    if found.waits and replay is not None:
+        await replay.turn_async(found.served)
+
+
+async def _cancelled_again(found: ServedResponse) -> None:
+    """The reader was cancelled here while recording: wait until it is again."""
+    replay = answerer()
+    try:
+        if replay is not None:
+            await replay.turn_async(found.served)
+    finally:
+        found.close()
+
+
+def _dropped(found: ServedResponse) -> Callable[[], None]:
+    def drop() -> None:
+        with contextlib.suppress(ReplayStop):  # it is latched: the next seam raises it
+            found.close()
+
+    return drop
 
 
 def _tee(call: HttpCall, stream: Any) -> Iterator[bytes]:
@@ -305,7 +397,7 @@ def _tee(call: HttpCall, stream: Any) -> Iterator[bytes]:
 
 def _closer(call: HttpCall, stream: Any) -> Callable[[], None]:
     def close() -> None:
-        call.finish(StepStatus.PARTIAL)
+        call.give_up()
         stream.close()
 
     return close
@@ -326,7 +418,7 @@ async def _tee_async(call: HttpCall, stream: Any) -> AsyncIterator[bytes]:
 
 def _closer_async(call: HttpCall, stream: Any) -> Callable[[], Any]:
     async def close() -> None:
-        call.finish(StepStatus.PARTIAL)
+        call.give_up()
         await stream.aclose()
 
     return close

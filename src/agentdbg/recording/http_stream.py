@@ -2,125 +2,194 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 from time import monotonic_ns
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 from agentdbg.model.canonical import dumps, dumps_json, loads_json
+from agentdbg.model.records import Json
 from agentdbg.recording import providers
 from agentdbg.recording.sse import SseEvent, SseSplitter, rebuild
 
 if TYPE_CHECKING:
+    from agentdbg.recording.providers import Channel, ModelResponse
     from agentdbg.recording.run import OpenStep
     from agentdbg.recording.scope import Scope
 
 FLUSH_NS = 100_000_000
+DONE = "[DONE]"
+_LINE = re.compile(rb"\r\n|\r|\n")
+_LABELS = frozenset(("id", "type", "role", "name", "event", "object", "model", "status", "index"))
+_DEPTH = 8
+_CLEAN_LINES = 256
+_WORD = "text"
+_STAND_IN = "x"
 
 
 class _Pending:
-    """One event whose text deltas may still be held back by the redactor."""
+    """One event whose text may still be held back by the redactor."""
 
-    __slots__ = ("ms", "event", "data", "waiting", "changed")
+    __slots__ = ("changed", "data", "event", "ms", "plain", "waiting")
 
-    def __init__(self, ms: float, event: SseEvent, data: Any) -> None:
+    def __init__(self, ms: float, event: SseEvent) -> None:
         self.ms = ms
         self.event = event
-        self.data = data
+        self.data: Json = None
+        self.plain: dict[str, Json] | None = None
         self.waiting = 0
         self.changed = False
 
 
+@dataclass(slots=True)
+class _Piece:
+    """One text of an event, on its way through the redactor."""
+
+    pending: _Pending
+    holder: dict[str, Json]
+    member: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class StreamEnd:
+    """What is known when a stream is over.
+
+    Attributes:
+        attrs: ``stream`` and ``chunks`` or ``chunk_events`` of the outcome.
+        response: The assembled response of a model; ``None`` for other streams.
+        complete: The stream said that it is complete.
+    """
+
+    attrs: dict[str, object]
+    response: ModelResponse | None
+    complete: bool
+
+    @property
+    def result(self) -> bytes | None:
+        """The assembled output as it is stored."""
+        return None if self.response is None else dumps_json(self.response.output).encode("utf-8", "surrogatepass")
+
+
 class StreamRecord:
-    """Collects one stream. ``feed`` takes decoded bytes as the agent reads them; ``close`` writes what is left."""
+    """Collects one stream. ``feed`` takes decoded bytes as the agent reads them; ``close`` writes what is left.
+
+    Attributes:
+        parts: References to the bodies flushed so far.
+    """
 
     def __init__(self, scope: Scope, step: OpenStep, provider: str | None) -> None:
+        self.parts: list[dict[str, object]] = []
         self._scope = scope
         self._step = step
         self._provider = provider
+        self._gate = scope.run.gate
         self._splitter = SseSplitter()
-        self._redactor = scope.run.gate.stream()
+        self._redactor = self._gate.stream()
         self._assembler = providers.Assembler(provider) if provider is not None else None
         self._pending: list[_Pending] = []
         self._ready: list[list[object]] = []
-        self._parts: list[dict[str, object]] = []
-        self._chunks: list[int] = []
+        self._sizes: list[int] = []
+        self._counts: list[int] = []
+        self._clean: set[bytes] = set()
         self._changed = False
-        self._ended = False
-        self._began = self._flushed = monotonic_ns()
+        self._said_done = False
+        self._began = monotonic_ns()
+        self._flushed = 0
 
     def feed(self, data: bytes) -> None:
-        """Take the next bytes."""
-        if data:
-            self._chunks.append(len(data))
-        for event in self._splitter.feed(data):
+        """Take the next bytes: one piece as the agent read it."""
+        events = self._splitter.feed(data)
+        self._sizes.append(len(data))
+        self._counts.append(len(events))
+        for event in events:
             self._take(event)
         if monotonic_ns() - self._flushed >= FLUSH_NS:
             self._flush()
 
-    def close(self, attrs: dict[str, object], members: dict[str, object]) -> tuple[bytes | None, bool]:
-        """Write the rest; returns the assembled output and whether the stream had reached its end."""
+    def close(self, *, ended: bool) -> StreamEnd:
+        """Write the rest. ``ended``: the body was read to its end."""
         for event in self._splitter.finish():
             self._take(event)
-        rest = self._splitter.rest()
         self._release(self._redactor.flush())
+        rest = self._splitter.rest()
         if rest:
-            redacted = self._scope.run.gate.body(rest)
-            self._changed = self._changed or redacted is not rest
-            self._ready.append([self._ms(), redacted.decode("utf-8", "surrogateescape")])
+            self._ready.append([self._ms(), self._rest(rest).decode("utf-8", "surrogateescape")])
         self._flush()
-        attrs["stream"] = self._parts
-        if not self._changed:
-            attrs["chunks"] = self._chunks
+        attrs: dict[str, object] = {"stream": self.parts}
+        attrs.update({"chunk_events": self._counts} if self._changed else {"chunks": self._sizes})
         if self._assembler is None:
-            return None, self._ended
-        response = self._assembler.result()
-        from agentdbg.recording.http_calls import note_response  # the two modules describe one exchange
+            return StreamEnd(attrs, None, self._said_done)
+        response = self._assembler.result(ended=ended)
+        return StreamEnd(attrs, response, self._said_done or response.complete)
 
-        note_response(self._scope.run.facts.models, response, attrs, members)
-        return dumps_json(response.output).encode("utf-8", "surrogatepass"), self._ended or response.complete
+    def _rest(self, rest: bytes) -> bytes:
+        """An event that was cut off: where something was redacted before, it may hold the end of it."""
+        if self._changed:
+            return self._gate.withheld(rest.decode("latin-1")).encode()
+        redacted = self._gate.body(rest)
+        self._changed = redacted is not rest
+        return redacted
 
     def _ms(self) -> float:
         return round((monotonic_ns() - self._began) / 1e6, 1)
 
     def _take(self, event: SseEvent) -> None:
-        data: Any = None
-        if event.data is not None and event.data.strip() == "[DONE]":
-            self._ended = True
-        elif event.data is not None:
-            try:
-                data = loads_json(event.data)
-            except ValueError:
-                data = None
-        pending = _Pending(self._ms(), event, data)
+        event = self._clean_lines(event)
+        pending = _Pending(self._ms(), event)
         self._pending.append(pending)
-        if isinstance(data, dict):
-            self._redact(pending, data)
-        elif event.data is not None and not self._ended:
-            text = self._scope.run.gate.text(event.data)
-            if text != event.data:
-                pending.event = SseEvent(rebuild(event, text), event.event, text)
-                self._changed = True
+        if event.data is not None and event.data.strip() == DONE:
+            self._said_done = True
+            pending.data = DONE
+        elif event.data is not None:
+            self._redact(pending, self._parsed(event.data))
         self._settle()
 
-    def _redact(self, pending: _Pending, data: dict[str, Any]) -> None:
-        channels = providers.text_channels(self._provider, pending.event.event, data) if self._provider else []
-        texts = [(name, holder, key, holder[key]) for name, holder, key in channels]
-        for _, holder, key, _ in texts:
-            holder[key] = ""
-        redacted: Any = self._scope.run.gate.value(data)
+    @staticmethod
+    def _parsed(data: str) -> dict[str, Json] | None:
+        try:
+            found = loads_json(data)
+        except ValueError:
+            return None
+        return found if isinstance(found, dict) else None
+
+    def _redact(self, pending: _Pending, data: dict[str, Json] | None) -> None:
+        """Redact what is whole in an event at once, and its running texts as far as they are decided."""
+        if data is None:
+            whole = self._gate.text(pending.event.data or "")
+            pending.changed = whole != pending.event.data
+            pending.plain = {_WORD: whole}
+            self._pass(pending, [("data", pending.plain, _WORD)], [whole])
+            return
+        channels = self._channels(pending.event, data)
+        texts = [cast(str, holder[member]) for _, holder, member in channels]
+        for _, holder, member in channels:
+            holder[member] = _STAND_IN
+        redacted = self._gate.value(data)
         if redacted is not data:
             pending.changed = True
-            data = pending.data = redacted
-            channels = providers.text_channels(self._provider, pending.event.event, data) if self._provider else []
-        for (name, holder, key), (_, _, _, text) in zip(channels, texts, strict=False):
-            pending.waiting += 1
-            self._release(self._redactor.feed(name, text, (pending, holder, key, text)))
+            channels = self._channels(pending.event, redacted)
+        pending.data = redacted
+        self._pass(pending, channels, texts)
 
-    def _release(self, released: Any) -> None:
-        for (pending, holder, key, text), redacted in released:
-            holder[key] = redacted
-            pending.waiting -= 1
-            if redacted != text:
-                pending.changed = True
+    def _channels(self, event: SseEvent, data: dict[str, Json]) -> list[Channel]:
+        if self._provider is not None:
+            return providers.text_channels(self._provider, event.event, data)
+        return list(_strings("", data, 0))
+
+    def _pass(self, pending: _Pending, channels: list[Channel], texts: list[str]) -> None:
+        pending.waiting += len(texts)
+        for (name, holder, member), text in zip(channels, texts, strict=True):
+            self._release(self._redactor.feed(name, text, _Piece(pending, holder, member, text)))
+
+    def _release(self, released: list[tuple[object, str]]) -> None:
+        for token, redacted in released:
+            piece = cast(_Piece, token)
+            piece.holder[piece.member] = redacted
+            piece.pending.waiting -= 1
+            if redacted != piece.text:
+                piece.pending.changed = True
         self._settle()
 
     def _settle(self) -> None:
@@ -130,20 +199,54 @@ class StreamRecord:
             if pending.waiting:
                 break
             count += 1
-            raw = pending.event.raw
-            if pending.changed:
-                self._changed = True
-                raw = rebuild(pending.event, dumps_json(pending.data))
-            if self._assembler is not None and isinstance(pending.data, dict):
+            self._ready.append([pending.ms, self._raw(pending).decode("utf-8", "surrogateescape")])
+            if self._assembler is not None and pending.data is not None:
                 self._assembler.feed(pending.event.event, pending.data)
-            self._ready.append([pending.ms, raw.decode("utf-8", "surrogateescape")])
         del self._pending[:count]
 
+    def _raw(self, pending: _Pending) -> bytes:
+        if not pending.changed:
+            return pending.event.raw
+        self._changed = True
+        if pending.plain is not None:
+            return rebuild(pending.event, cast(str, pending.plain[_WORD]))
+        for holder, member in providers.token_copies(self._provider or "", pending.data):
+            holder[member] = []
+        return rebuild(pending.event, dumps_json(pending.data))
+
+    def _clean_lines(self, event: SseEvent) -> SseEvent:
+        """Redact what stands beside the data: comments, ids, event names."""
+        raw = event.raw
+        for line in _LINE.split(raw):
+            if line.startswith(b"data:") or len(line) < 8 or line in self._clean:
+                continue
+            redacted = self._gate.body(line)
+            if redacted is not line:
+                self._changed = True
+                raw = raw.replace(line, redacted)
+            elif len(self._clean) < _CLEAN_LINES:
+                self._clean.add(line)
+        return event if raw is event.raw else SseEvent(raw, event.event, event.data)
+
     def _flush(self) -> None:
-        self._flushed = monotonic_ns()
         if not self._ready:
             return
+        self._flushed = monotonic_ns()
         part = self._scope.run.body(dumps(self._ready))
         self._ready = []
-        self._parts.append(part)
+        self.parts.append(part)
         self._scope.run.event(self._scope, "chunk", {"of": self._step.id, "body": part})
+
+
+def _strings(path: str, holder: dict[str, Json], depth: int) -> Iterator[Channel]:
+    """The texts in an event of unknown shape, by path; each may be a piece of a longer one."""
+    for member, value in holder.items():
+        inner = f"{path}.{member}"
+        if isinstance(value, str) and member not in _LABELS:
+            yield inner, holder, member
+        elif isinstance(value, dict) and depth < _DEPTH:
+            yield from _strings(inner, value, depth + 1)
+        elif isinstance(value, list) and depth < _DEPTH:
+            for position, item in enumerate(value):
+                if isinstance(item, dict):
+                    yield from _strings(f"{inner}.{position}", item, depth + 1)

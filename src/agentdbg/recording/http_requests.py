@@ -1,0 +1,148 @@
+"""The intent of an HTTP exchange, whatever the client library: what is asked, on disk before it is sent."""
+
+from __future__ import annotations
+
+import functools
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agentdbg.model.canonical import dumps_json, loads_json
+from agentdbg.model.records import Effect, Json, Kind
+from agentdbg.model.segments import split_request
+from agentdbg.recording import providers
+from agentdbg.recording.http_calls import MAX_BODY, UNREPLAYABLE, Headers, HttpCall, header
+from agentdbg.recording.process import Recorder, recorder
+from agentdbg.recording.scope import Scope, current
+
+if TYPE_CHECKING:
+    from agentdbg.recording.run import OpenStep
+
+_SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS"))
+
+
+@dataclass(frozen=True, slots=True)
+class HttpRequest:
+    """What is about to be sent; ``content`` is ``None`` when the body is streamed."""
+
+    method: str
+    scheme: str
+    host: str
+    path: str
+    query: str
+    headers: Headers
+    content: bytes | None
+
+
+def open_call(request: HttpRequest) -> HttpCall | None:
+    """Write the intent of an exchange; ``None`` when it is not recorded. Never raises, except to end a replay."""
+    found = recorder()
+    if found is None:
+        return None
+    if found.answerer is not None and (stop := found.answerer.stopped()) is not None:
+        raise stop
+    try:
+        return _open(found, request)
+    except Exception as error:
+        found.fault(error)
+        found.guard(functools.partial(_note_unrecorded, request, type(error).__name__), None)
+        return None
+
+
+def _note_unrecorded(request: HttpRequest, problem: str) -> None:
+    scope = current()
+    if scope is not None:
+        what = f"{UNREPLAYABLE}: an HTTP {request.method} call is not recorded, the recorder failed ({problem})"
+        scope.run.event(scope, "hole", {"of": scope.parent, "what": what})
+
+
+def _open(found: Recorder, request: HttpRequest) -> HttpCall | None:
+    content_type = header(request.headers, "content-type")
+    content = _plain_content(request)
+    asked = providers.recognise(request.method, request.path, content_type, content or b"")
+    scope = current()
+    if scope is None:
+        implicit = found.implicit_run() if asked is not None else None
+        if implicit is None:
+            return None
+        scope = implicit.scope()
+    if scope.inside_http:
+        return None
+    if asked is None:
+        return HttpCall(found, scope, _open_plain(scope, request, content), None)
+    return HttpCall(found, scope, _open_model(scope, request, asked), asked.provider)
+
+
+def _open_model(scope: Scope, request: HttpRequest, asked: providers.ModelRequest) -> OpenStep:
+    run = scope.run
+    body = asked.body
+    redacted = _settled(run.gate.value, body)
+    as_sent = redacted is body and dumps_json(body).encode("utf-8", "surrogatepass") == request.content
+    inputs, digest = run.model_input(scope.lane, split_request(redacted), rebuilt=not as_sent)
+    attrs: dict[str, object] = {
+        "provider": asked.provider,
+        "model_asked": run.gate.text(asked.model),
+        "url": run.gate.text(f"{request.scheme}://{request.host}{request.path}"),
+        "stream": asked.stream,
+        "parameters": run.gate.value(asked.parameters),
+        "headers": [list(pair) for pair in run.gate.headers(request.headers)],
+    }
+    run.derive_route(f"{request.scheme}://{request.host}", asked.model)
+    members: dict[str, object] = {"input": inputs, "attrs": attrs}
+    if asked.absent:
+        members["holes"] = [f"not in the request: {run.gate.text(what)}" for what in asked.absent]
+    identity = {"path": asked.provider, "body": redacted}
+    step = run.begin(scope, Kind.MODEL, asked.model, identity=identity, members=members, arguments_hash=digest)
+    scope.lane.input_step = step.id
+    return step
+
+
+def _settled(redact: Callable[[dict[str, Json]], dict[str, Json]], body: dict[str, Json]) -> dict[str, Json]:
+    """Redact until nothing more is found: what one message gives away may stand in an earlier one too."""
+    for _ in range(3):
+        redacted = redact(body)
+        if redacted is body:
+            break
+        body = redacted
+    return body
+
+
+def _open_plain(scope: Scope, request: HttpRequest, content: bytes | None) -> OpenStep:
+    run = scope.run
+    effect = Effect.READ if request.method.upper() in _SAFE_METHODS else Effect.EXTERNAL
+    address = f"{request.scheme}://{request.host}{request.path}" + (f"?{request.query}" if request.query else "")
+    about: dict[str, object] = {"method": request.method, "url": address, "body": None}
+    if content:
+        about["body"] = _readable(run.gate.body(content))
+    members: dict[str, object] = {
+        "attrs": {"headers": [list(pair) for pair in run.gate.headers(request.headers)], "effect_declared": False}
+    }
+    if content is None:
+        members["holes"] = ["request body streamed, not recorded"]
+    name = f"{request.method} {request.host}{request.path}"
+    return run.begin(scope, Kind.HTTP, name, run.encode(about), effect=effect, members=members)
+
+
+def _readable(body: bytes) -> object:
+    """A request body as JSON, text or bytes, whichever keeps all of it."""
+    try:
+        return loads_json(body)
+    except ValueError:
+        pass
+    try:
+        return body.decode("utf-8")
+    except UnicodeDecodeError:
+        return body
+
+
+def _plain_content(request: HttpRequest) -> bytes | None:
+    """The request body without its content encoding."""
+    content = request.content
+    encoding = header(request.headers, "content-encoding").lower() if content else ""
+    if content is None or encoding not in ("gzip", "x-gzip", "deflate"):
+        return content
+    try:
+        return zlib.decompressobj(zlib.MAX_WBITS | 32).decompress(content, MAX_BODY)
+    except zlib.error:
+        return content
