@@ -1,6 +1,7 @@
 """What differs between two JSON values, field by field: also where Python takes two values for equal.
 
-Equal parts are pruned, list elements aligned by their exact bytes, so that one inserted element is one change. Two sides whose bytes differ never give an empty answer.
+Equal parts are pruned, list elements aligned by their exact bytes, so that one inserted element is one change.
+Two sides whose bytes differ never give an empty answer.
 """
 
 from __future__ import annotations
@@ -113,7 +114,7 @@ def diff_values(
 
 
 def exact(value: Json) -> bytes:
-    """Bytes that are equal for the same value of the same types in the same order, and for no other; never read back."""
+    """Bytes that are equal for the same value of the same types in the same order, and no other; never read back."""
     try:
         return marshal.dumps(value, 2)
     except ValueError:  # nested deeper than it goes
