@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentdbg.compare.alignment import APPROXIMATE, Stopped
-from agentdbg.compare.text import LINES_ONLY, Piece, TextDiff, diff_text, tokens
+from agentdbg.compare.text import LINES_ONLY, LONG_LINE, Piece, TextDiff, diff_text, tokens
 
 texts = st.text(st.sampled_from("ab c\n\t退款é\u0301\r\u2028👍\u200d"), max_size=60)
 
@@ -112,6 +112,12 @@ def test_one_enormous_line_gets_a_labelled_answer() -> None:
     found = diff_text("ab " * 20_000, "ba " * 20_000, seconds=60)
     assert found.note == APPROXIMATE
     assert (side(found, "-"), side(found, "+")) == ("ab " * 20_000, "ba " * 20_000)
+
+
+def test_beyond_some_length_only_the_ends_of_a_line_are_compared() -> None:
+    found = diff_text("a" * 300_000 + "old" + "z" * 300_000, "a" * 300_000 + "new" + "z" * 300_000)
+    assert found.note == LONG_LINE
+    assert [piece.text for piece in found.changed[0].pieces if piece.sign != "="] == ["old", "new"]
 
 
 def test_work_ends_when_the_answer_is_no_longer_wanted() -> None:

@@ -6,6 +6,7 @@ or a Unicode line separator is a difference that is seen.
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from collections import Counter
@@ -30,6 +31,9 @@ from agentdbg.compare.alignment import (
 
 SECONDS: Final = 1.5
 LINES_ONLY: Final = "took too long: the words of some changed lines are not compared"
+LONG_LINE: Final = "a line is too long to be compared word by word"
+LONGEST: Final = 400_000
+"""Characters of both versions of a line together up to which its words are compared."""
 ALIKE: Final = 0.4
 """Share of words in common from which two lines are versions of each other."""
 UNLIKE: Final = 0.1
@@ -41,7 +45,7 @@ _IDEOGRAPHS: Final = (
     "\U00020000-\U0003fffd"
 )
 _MARKS: Final = "(?:[\u0300-\u036f\ufe00-\ufe0f\U0001f3fb-\U0001f3ff]|\u200d.)*"
-_TOKEN: Final = re.compile(rf"[^\W{_IDEOGRAPHS}]+{_MARKS}|[ ]+|[^\S ]|.{_MARKS}", re.DOTALL)
+_TOKEN: Final = re.compile(rf"(?:[^\W{_IDEOGRAPHS}]++{_MARKS}+)++|[ ]+|[^\S ]|.{_MARKS}", re.DOTALL)
 _VISIBLE: Final = str.maketrans({" ": "·", "\t": "→", "\r": "␍", "\u00a0": "⍽"})
 _BLANK_ENDS: Final = re.compile(r"^[ \t\r\u00a0]+|[ \t\r\u00a0]+$")
 
@@ -177,6 +181,9 @@ class _TextWalk:
         a, b = self._a[i], self._b[j]
         if self._late():
             return LineChange(CHANGED, i, j, (Piece(REMOVED, a), Piece(ADDED, b)))
+        if len(a) + len(b) > LONGEST:
+            self._note = self._note or LONG_LINE
+            return LineChange(CHANGED, i, j, tuple(_ends_apart(a, b)))
         pieces = tuple(self._pieces(a, b))
         kept = sum(len(piece.text.strip()) for piece in pieces if piece.sign == SAME)
         if 2 * kept < UNLIKE * (len(a) + len(b)):
@@ -201,6 +208,15 @@ class _TextWalk:
             return False
         self._note = LINES_ONLY
         return True
+
+
+def _ends_apart(a: str, b: str) -> Iterator[Piece]:
+    """What is between the common beginning and the common end as one change."""
+    front = len(os.path.commonprefix([a, b]))
+    back = len(os.path.commonprefix([a[front:][::-1], b[front:][::-1]]))
+    end_a, end_b = len(a) - back, len(b) - back
+    pieces = ((SAME, a[:front]), (REMOVED, a[front:end_a]), (ADDED, b[front:end_b]), (SAME, a[end_a:]))
+    return (Piece(sign, text) for sign, text in pieces if text)
 
 
 def _gist(line: str, otherwise: int) -> str | int:
