@@ -72,6 +72,7 @@ class HttpLab(ReplayLab):
     def request(self, step: Step, address: str = "run-1") -> Any:
         """The recorded request of a model call, its segments put together again."""
         source = self.run(address)
+        source.index(None)
         try:
             return joined(source, step)
         finally:
@@ -81,9 +82,7 @@ class HttpLab(ReplayLab):
         """Every event as it is written."""
         found: list[dict[str, Any]] = []
         for file in sorted((self.store / "runs" / address / "events").iterdir()):
-            for line in file.read_bytes().split(b"\n"):
-                if line:
-                    found.append(json.loads(line))
+            found += [json.loads(line) for line in file.read_bytes().split(b"\n") if line]
         return found
 
     def everything(self) -> bytes:

@@ -1,4 +1,4 @@
-"""An HTTP server on 127.0.0.1 that does what servers do beside answering JSON: encodings, redirects, cookies, broken bodies.
+"""An HTTP server on 127.0.0.1 with what there is beside JSON: encodings, redirects, cookies, broken bodies.
 
 with PlainServer() as server:
     httpx.get(server.url + "/gzip")

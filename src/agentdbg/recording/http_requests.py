@@ -86,7 +86,7 @@ def _open_model(scope: Scope, request: HttpRequest, asked: providers.ModelReques
         "url": run.gate.text(f"{request.scheme}://{request.host}{request.path}"),
         "stream": asked.stream,
         "parameters": run.gate.value(asked.parameters),
-        "headers": [list(pair) for pair in run.gate.headers(request.headers)],
+        "request_headers": [list(pair) for pair in run.gate.headers(request.headers)],
     }
     run.derive_route(f"{request.scheme}://{request.host}", asked.model)
     members: dict[str, object] = {"input": inputs, "attrs": attrs}
@@ -116,7 +116,10 @@ def _open_plain(scope: Scope, request: HttpRequest, content: bytes | None) -> Op
     if content:
         about["body"] = _readable(run.gate.body(content))
     members: dict[str, object] = {
-        "attrs": {"headers": [list(pair) for pair in run.gate.headers(request.headers)], "effect_declared": False}
+        "attrs": {
+            "request_headers": [list(pair) for pair in run.gate.headers(request.headers)],
+            "effect_declared": False,
+        }
     }
     if content is None:
         members["holes"] = ["request body streamed, not recorded"]

@@ -275,7 +275,8 @@ class Gate:
     def _field(self, s: str, strength: int) -> str:
         """Redact a string under a telling name: whole, but the scheme of an authorization value stays."""
         scheme, credential = schemed(s)
-        if is_placeholder(credential) or self._is_redacted(credential) or not quoted_secret(credential, strength, field=True):
+        redacted = is_placeholder(credential) or self._is_redacted(credential)
+        if redacted or not quoted_secret(credential, strength, field=True):
             return self.text(s)
         spans = self.find(credential)
         whole = len(spans) == 1 and spans[0].start == 0 and spans[0].end == len(credential)
