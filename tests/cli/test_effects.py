@@ -21,7 +21,7 @@ def step(n: int, *, effect: Effect | None = Effect.WRITE, **members: object) -> 
         (StepStatus.CANCELLED, {}, "in_doubt"),
         (StepStatus.TIMED_OUT, {}, "in_doubt"),
         (StepStatus.ERROR, {"refused": True}, "refused"),
-        (StepStatus.OK, {"served": True}, "served"),
+        (StepStatus.OK, {"served_from": "w:1"}, "served"),
     ],
 )
 def test_how_far_an_effect_came(status: StepStatus, attrs: dict[str, Json], state: str) -> None:
