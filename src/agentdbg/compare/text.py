@@ -6,7 +6,6 @@ or a Unicode line separator is a difference that is seen.
 
 from __future__ import annotations
 
-import os
 import re
 import time
 from collections import Counter
@@ -28,6 +27,7 @@ from agentdbg.compare.alignment import (
     changed_rows,
     never,
 )
+from agentdbg.model.segments import common_prefix
 
 SECONDS: Final = 1.5
 LINES_ONLY: Final = "took too long: the words of some changed lines are not compared"
@@ -212,8 +212,8 @@ class _TextWalk:
 
 def _ends_apart(a: str, b: str) -> Iterator[Piece]:
     """What is between the common beginning and the common end as one change."""
-    front = len(os.path.commonprefix([a, b]))
-    back = len(os.path.commonprefix([a[front:][::-1], b[front:][::-1]]))
+    front = common_prefix(a, b)
+    back = common_prefix(a[front:][::-1], b[front:][::-1])
     end_a, end_b = len(a) - back, len(b) - back
     pieces = ((SAME, a[:front]), (REMOVED, a[front:end_a]), (ADDED, b[front:end_b]), (SAME, a[end_a:]))
     return (Piece(sign, text) for sign, text in pieces if text)
