@@ -44,6 +44,12 @@ def test_reasons_not_to_resume_are_told_and_silence_is_not_a_reason() -> None:
     assert marks.unsafe_reasons(replace(STEP, attrs={"can_resume": True})) is None
 
 
+def test_a_run_that_waits_without_a_process_is_not_live() -> None:
+    waiting = RunSummary("r", RunStatus.WAITING)
+    assert marks.is_live(waiting)
+    assert not marks.is_live(replace(waiting, ended_at=1.0))
+
+
 def test_the_divergence_of_a_verdict_is_read_in_both_shapes() -> None:
     run = RunSummary("r", RunStatus.OK)
     assert marks.first_divergence_id(run) is None

@@ -109,5 +109,6 @@ def first_divergence_id(summary: RunSummary) -> str | None:
 
 
 def is_live(summary: RunSummary) -> bool:
-    """Whether new steps may still come."""
-    return summary.status in (RunStatus.RUNNING, RunStatus.WAITING)
+    """Whether new steps may still come: a run that waits for a person has often ended its process."""
+    waiting = summary.status is RunStatus.WAITING and summary.ended_at is None
+    return summary.status is RunStatus.RUNNING or waiting

@@ -64,6 +64,7 @@ class Overview:
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0
+    final_state: str = ""
     first_divergence: int | None = None
     first_error: int | None = None
     first_open: int | None = None
@@ -93,6 +94,8 @@ class Overview:
             self.first_open = index
         if step.kind is Kind.APPROVAL:
             self.approvals.add(step)
+        if step.kind is Kind.CHECKPOINT and isinstance(status := step.attrs.get("status"), str):
+            self.final_state = status
         if step.kind is Kind.MODEL:
             self.last_model = index
             self._feed_model(step)

@@ -318,7 +318,7 @@ class Session:
         if step is None:
             return
         depth = step.depth
-        self._hunt(direction, lambda other: other.depth <= depth, "step at this level")
+        self._hunt(direction, lambda other: other.depth <= depth, "step at this level (s and S go into children)")
 
     def _to_stop(self, direction: int) -> None:
         places = {step.n - 1 for step in map(self.source.step_by_id, sorted(self.bookmarks)) if step is not None}

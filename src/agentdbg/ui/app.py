@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from agentdbg.config.settings import settings
 from agentdbg.debugging.document import Tone
@@ -22,7 +23,7 @@ class AgentDbg(guard.GuardedApp, inherit_bindings=False):
     """Shows a store's runs, or one of them."""
 
     TITLE = "agentdbg"
-    CSS_PATH = "agentdbg.tcss"
+    CSS_PATH = Path(__file__).with_name("agentdbg.tcss")
     ENABLE_COMMAND_PALETTE = False
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-normal"), (160, "-wide")]  # noqa: RUF012
 

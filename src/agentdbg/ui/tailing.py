@@ -63,7 +63,7 @@ class Tail:
             self.start()
         if not session.indexing:
             self._screen.gather()
-        self._screen.present(keep_place=session.cursor == cursor)
+        self._screen.present_news(keep_place=session.cursor == cursor)
 
     def _wake(self) -> None:
         self._screen.post_message(Woken())

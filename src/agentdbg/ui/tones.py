@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Final
+from weakref import WeakKeyDictionary
 
 from rich.style import Style
+from textual.app import App
 from textual.color import Color, ColorParseError
 
 from agentdbg.debugging.document import Tone
@@ -42,12 +44,22 @@ DEFAULTS: Final[Mapping[str, str]] = {
 }
 """Each token of ours, and the base colour it falls back to when a theme does not set it."""
 
+_palettes: WeakKeyDictionary[App[object], tuple[Mapping[str, str], Palette]] = WeakKeyDictionary()
 _BOLD: Final = frozenset((Tone.HEADING, Tone.STRONG, Tone.ERROR))
 
 
 def palette_of(variables: Mapping[str, str]) -> Palette:
     """The style of every tone, from a theme's variables."""
     return {tone: Style(color=_rich(variables, f"{PREFIX}{tone}"), bold=tone in _BOLD) for tone in Tone}
+
+
+def palette_for(app: App[object]) -> Palette:
+    """The palette of an app's current theme, made once for each theme."""
+    variables = app.theme_variables
+    held = _palettes.get(app)
+    if held is None or held[0] is not variables:
+        held = _palettes[app] = (variables, palette_of(variables))
+    return held[1]
 
 
 def background(variables: Mapping[str, str], token: str) -> Style:

@@ -36,7 +36,8 @@ def test_nested_steps_are_set_in_up_to_a_point() -> None:
 
 
 def test_what_is_not_there_is_blank() -> None:
-    assert "–" in line(replace(STEP, latency_ms=None))
+    assert "–" not in line(replace(STEP, latency_ms=None))
+    assert "–" in line(replace(STEP, latency_ms=None, status=StepStatus.OPEN))
     bare = line(replace(STEP, effect=None, fingerprint=None))
     assert "external" not in bare
     assert "0123456" not in bare

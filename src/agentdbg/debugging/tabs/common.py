@@ -16,7 +16,7 @@ _EFFECT_TONES = {Effect.READ: Tone.READ, Effect.WRITE: Tone.WRITE, Effect.EXTERN
 
 def labelled(label: str, *parts: Span | str | tuple[str, Tone]) -> Row:
     """A row with its label in the left column."""
-    return row((f"{label:<{LABEL_WIDTH}}", Tone.LABEL), *parts)
+    return row((f"{label:<{LABEL_WIDTH - 2}}  ", Tone.LABEL), *parts)
 
 
 def heading(title: str, *parts: Span | str | tuple[str, Tone]) -> Row:

@@ -169,7 +169,8 @@ def _step_row(step: Step) -> Row:
 
 def _facts(overview: Overview) -> list[Row]:
     kinds = " · ".join(f"{count} {kind}" for kind, count in sorted(overview.kinds.items(), key=lambda pair: -pair[1]))
-    rows = [labelled("Steps", kinds or "none")]
+    rows = [labelled("Final state", (overview.final_state, Tone.STRONG))] if overview.final_state else []
+    rows.append(labelled("Steps", kinds or "none"))
     if overview.models:
         rows.append(labelled("Models", " · ".join(f"{name} x{count}" for name, count in overview.models.items())))
     if overview.input_tokens or overview.output_tokens:

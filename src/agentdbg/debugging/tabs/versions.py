@@ -9,34 +9,32 @@ from agentdbg.debugging.tabs.common import body_section, fact_rows, heading, jso
 from agentdbg.model.records import Json, Kind
 from agentdbg.store.steps import body_ref
 
-_SHOWN = ("versions", "environment", "entry", "rules", "owner", "format")
+_CLOSED = ("entry", "rules", "owner", "format")
 
 
 def versions_tab(session: Session) -> Document:
     """The document of the Versions tab."""
     meta = session.summary.meta
     sections: list[Section] = []
-    for key in _SHOWN:
-        value = meta.get(key)
-        if value in (None, {}, [], ""):
-            continue
-        sections.append(_section(key, value))
-    sections.extend(_environment(session))
     step = session.current
+    if meta.get("versions"):
+        sections.append(_section("versions", meta["versions"], open_=True))
     if step is not None and step.kind is Kind.MODEL and step.attrs:
         sections.append(fixed("call", fact_rows(step.attrs), title=heading("This model call")))
+    sections.extend(_environment(session))
+    sections.extend(_section(key, meta[key], open_=False) for key in _CLOSED if meta.get(key))
     if not sections:
         sections.append(note("empty", "no versions were recorded"))
     return Document(tuple(sections))
 
 
-def _section(key: str, value: Json) -> Section:
+def _section(key: str, value: Json, *, open_: bool) -> Section:
     title = heading(key.capitalize())
     if not isinstance(value, dict):
-        return fixed(key, [labelled(key, str(value))], title=title)
-    if any(isinstance(part, dict | list) for part in value.values()) and key != "versions":
-        return Section(key, title, lambda: json_block(value), open=key == "environment")
-    return fixed(key, _version_rows(value), title=title)
+        return fixed(key, [labelled(key, str(value))], title=title, open_=open_)
+    if key == "versions":
+        return fixed(key, _version_rows(value), title=title, open_=open_)
+    return Section(key, title, lambda: json_block(value), open=open_)
 
 
 def _environment(session: Session) -> list[Section]:

@@ -93,12 +93,15 @@ class DebuggerScreen(ActionScreen):
     # Showing
 
     def present(self, *, keep_place: bool = False) -> None:
-        """Show the session as it is: cursor, detail, status."""
-        self._steps.update_lines()
+        """Show where the session is: cursor, detail, status."""
         self._steps.move_cursor(max(self.session.cursor, 0), tell=False)
-        chosen = self.tab_id
-        self._body.show(chosen, tab(chosen).build(self.session), keep_place=keep_place)
+        self._body.show(self.tab_id, tab(self.tab_id).build(self.session), keep_place=keep_place)
         self.present_status()
+
+    def present_news(self, *, keep_place: bool) -> None:
+        """Show that steps, or what is known about them, have changed."""
+        self._steps.update_lines()
+        self.present(keep_place=keep_place)
 
     def present_status(self) -> None:
         """Show what the bars say."""
@@ -129,15 +132,16 @@ class DebuggerScreen(ActionScreen):
 
     def _move(self, method: Callable[[], object]) -> None:
         """Do a session's action and show where it led."""
-        before = self.session.cursor
+        before, marked = self.session.cursor, len(self.session.bookmarks)
         method()
         if self.session.hunt is not None:
             self.say(f"looking for {self.session.hunt.what} …", Tone.DIM)
             self._pursue(self.session.hunt)
+        if len(self.session.bookmarks) != marked:
+            self._steps.update_lines()
         if self.session.cursor != before:
             self.present()
         else:
-            self._steps.update_lines()
             self.present_status()
 
     @on(LineView.Moved, "#steps")

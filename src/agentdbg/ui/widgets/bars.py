@@ -32,25 +32,33 @@ class Bar(Widget):
         super().__init__(id=id, classes=classes)
         self._left: Sequence[Span] = ()
         self._right: Sequence[Span] = ()
+        self._drawn: Strip | None = None
 
     def show(self, left: Iterable[Span], right: Iterable[Span] = ()) -> None:
         """Show other spans; the right ones give way when there is no room."""
         left, right = tuple(left), tuple(right)
         if (left, right) != (self._left, self._right):
             self._left, self._right = left, right
+            self._drawn = None
             self.refresh()
 
     def on_mount(self) -> None:
         """Take the colours of a new theme."""
-        self.app.theme_changed_signal.subscribe(self, lambda _theme: self.refresh())
+        self.app.theme_changed_signal.subscribe(self, lambda _theme: self.notify_style_update())
+
+    def notify_style_update(self) -> None:
+        """Colours have changed: draw the line again."""
+        super().notify_style_update()
+        self._drawn = None
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """The bar's only line."""
-        return [self._strip().crop(crop.x, crop.right) for _ in range(crop.height)]
+        if self._drawn is None or self._drawn.cell_length != self.size.width:
+            self._drawn = self._draw(self.size.width)
+        return [self._drawn.crop(crop.x, crop.right) for _ in range(crop.height)]
 
-    def _strip(self) -> Strip:
-        palette = tones.palette_of(self.app.theme_variables)
-        width = self.size.width
+    def _draw(self, width: int) -> Strip:
+        palette = tones.palette_for(self.app)
         left, right = Strip(segments(self._left, palette)), Strip(segments(self._right, palette))
         room = width - left.cell_length - right.cell_length
         if right.cell_length and room >= 0:

@@ -16,6 +16,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from agentdbg.ui import tones
+from agentdbg.ui.internals import set_virtual_size
 from agentdbg.ui.text import Palette
 
 _CACHED_STRIPS = 1_024
@@ -31,7 +32,7 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
     DEFAULT_CSS: ClassVar[str] = """
     LineView {
         overflow-x: hidden;
-        overflow-y: auto;
+        overflow-y: scroll;
         scrollbar-size-vertical: 1;
         background: $background;
     }
@@ -81,7 +82,7 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
         """What the tones look like in the current theme."""
         if self._palette is None:
             variables = self.app.theme_variables
-            self._palette = tones.palette_of(variables)
+            self._palette = tones.palette_for(self.app)
             self._backgrounds = {
                 True: tones.background(variables, tones.CURSOR),
                 False: tones.background(variables, tones.CURSOR_BLURRED),
@@ -97,7 +98,7 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
         """Draw again what is seen: the lines, or their number, have changed."""
         self._version += 1
         count = self.line_count()
-        self.virtual_size = Size(self.size.width, count)
+        set_virtual_size(self, Size(self.size.width, count))
         if self.cursor >= count:
             self.set_reactive(LineView.cursor, max(count - 1, 0))
         self.refresh()
@@ -143,14 +144,14 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
         """The strip of one line of the screen."""
         width = self.size.width
         index = self.scroll_offset.y + y
-        base = self.rich_style
         if index >= self.line_count():
-            return Strip.blank(width, base)
+            index = -1
         here = index == self.cursor
         key = (index, here, self.has_focus, width, self.pan, self._version)
         strip = self._strips.get(key)
         if strip is None:
-            strip = self._make_strip(index, width, base, here=here)
+            base = self.rich_style
+            strip = Strip.blank(width, base) if index < 0 else self._make_strip(index, width, base, here=here)
             self._strips[key] = strip
         return strip
 

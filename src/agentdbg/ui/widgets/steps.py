@@ -8,7 +8,7 @@ from agentdbg.debugging.document import Span, Tone, duration_words, span
 from agentdbg.debugging.marks import Mark
 from agentdbg.debugging.session import Session
 from agentdbg.debugging.tabs.common import effect_span, short
-from agentdbg.model.records import Kind, Step
+from agentdbg.model.records import Kind, Step, StepStatus
 from agentdbg.ui.text import Palette, segments
 from agentdbg.ui.widgets.lines import LineView
 
@@ -62,10 +62,15 @@ def step_row(step: Step, marks: list[Mark], *, here: bool) -> list[Span]:
         span(f"{short(identity) if identity else '':<9}", Tone.DIM),
         effect,
         span(" " * (9 - len(effect.text))),
-        span(f"{duration_words(step.latency_ms):>6}  ", Tone.DIM),
+        span(f"{_took(step):>6}  ", Tone.DIM),
         span("  " * min(step.depth, _MAX_DEPTH)),
         span(step.name, loud),
     ]
+
+
+def _took(step: Step) -> str:
+    """How long it took; notes take no time."""
+    return "" if step.latency_ms is None and step.status is not StepStatus.OPEN else duration_words(step.latency_ms)
 
 
 def _marks(marks: list[Mark]) -> list[Span]:

@@ -10,7 +10,6 @@ HARD_SPLIT: Final = 2_000
 """Cells after which a line is split even where lines are not wrapped."""
 
 _CAREFUL: Final = 20_000
-_JOINER: Final = "\u200d"
 
 
 def indent_of(line: str, width: int, further: int = 0) -> int:
@@ -73,8 +72,7 @@ def _hard_end(line: str, start: int, width: int) -> int:
     used = 0
     for offset in range(start, len(line)):
         size = get_character_cell_size(line[offset])
-        joined = offset > start and line[offset - 1] == _JOINER
-        if used + size > width and offset > start and not joined:
+        if used + size > width and offset > start:
             return offset
-        used += 0 if joined else size
+        used += size
     return len(line)

@@ -1,0 +1,74 @@
+"""Pictures of the screens at three sizes. Look at a changed picture before you accept it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from textual.pilot import Pilot
+
+from agentdbg.model.records import ErrorInfo, Mode, RunStatus
+from tests.support.memory_source import START, MemoryStore
+from tests.support.refund_run import refund_run, refund_store
+from tests.support.screens import INCIDENT, app_on, app_on_runs, settle
+
+SIZES = [(80, 24), (120, 40), (200, 60)]
+Compare = Callable[..., bool]
+
+
+def store() -> MemoryStore:
+    """Runs of every kind."""
+    runs = refund_store()
+    replay = refund_run("replay-1")
+    replay.run = replace(replay.run, mode=Mode.EXACT, replay_of=INCIDENT, verdict="identical", started_at=START + 60)
+    flagged = refund_run("2025-12-24-T1990-5ccd", status=RunStatus.FAILED)
+    flagged.run = replace(flagged.run, flag="paid twice", error=ErrorInfo("TimeoutError", ""), started_at=START - 9e4)
+    runs.runs |= {source.run.run_id: source for source in (replay, flagged)}
+    return runs
+
+
+async def quiet(pilot: Pilot[None]) -> None:
+    """Wait for workers, and stop cursors from blinking."""
+    for field in pilot.app.screen.query("Input"):
+        field.cursor_blink = False  # type: ignore[attr-defined]
+    await settle(pilot)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_run_list(snap_compare: Compare, size: tuple[int, int]) -> None:
+    assert snap_compare(app_on_runs(store()), terminal_size=size, run_before=quiet)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize(
+    "keys",
+    [(), ("0", "tab"), ("up", "up", "up", "up", "1"), ("up", "up", "up", "up"), ("up", "up", "up"), ("6",), ("7",)],
+    ids=["scene", "summary", "input", "output", "state", "versions", "raw"],
+)
+def test_debugger(snap_compare: Compare, size: tuple[int, int], keys: tuple[str, ...]) -> None:
+    assert snap_compare(app_on(), terminal_size=size, press=keys, run_before=quiet)
+
+
+def test_debugger_zoomed_light(snap_compare: Compare) -> None:
+    assert snap_compare(app_on(theme="light"), terminal_size=(120, 40), press=("tab", "z"), run_before=quiet)
+
+
+@pytest.mark.parametrize("theme", ["high-contrast", "colour-blind-safe"])
+def test_themes(snap_compare: Compare, theme: str) -> None:
+    assert snap_compare(app_on(theme=theme), terminal_size=(120, 40), run_before=quiet)
+
+
+def test_live_run_in_doubt(snap_compare: Compare) -> None:
+    source = refund_run(status=RunStatus.RUNNING, crash=True)
+    source.damage = ["1 torn record in events/a41f09c3d2e7.jsonl"]
+    assert snap_compare(app_on(source, follow=True), terminal_size=(120, 40), run_before=quiet)
+
+
+async def _help(pilot: Pilot[None]) -> None:
+    await pilot.press("question_mark", *"step")
+    await quiet(pilot)
+
+
+def test_help(snap_compare: Compare) -> None:
+    assert snap_compare(app_on(), terminal_size=(80, 24), run_before=_help)
