@@ -1,0 +1,59 @@
+"""All benchmarks in one table, each figure beside its goal and its peer.
+
+    python tests/bench/run.py [--quick] [NAME …]
+
+The peers come with the extra ``bench``. ``--quick`` takes fewer rounds and smaller runs; rows name the sizes taken.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import platform
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+if __name__ == "__main__":
+    sys.path[0] = str(Path(__file__).resolve().parents[2])
+
+from tests.bench.table import Row, table
+
+BENCHMARKS = {
+    "step": "record one tool call",
+    "bytes": "bytes of a growing history",
+    "runs": "many small runs: files, bytes, list",
+    "imports": "import of the recording side",
+    "served_tool": "exact replay, tool calls",
+    "served_model": "exact replay, HTTP model calls",
+    "first_frame": "open a big run on a terminal",
+    "http": "record one HTTP model call",
+}
+
+
+def main() -> int:
+    """Run what is asked for; 1 when a goal is missed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    names = ", ".join(f"{name} ({about})" for name, about in BENCHMARKS.items())
+    parser.add_argument("names", nargs="*", metavar="NAME", help=names)
+    parser.add_argument("--quick", action="store_true", help="fewer rounds, smaller runs")
+    asked = parser.parse_args()
+    unknown = [name for name in asked.names if name not in BENCHMARKS]
+    if unknown:
+        parser.error(f"no benchmark {unknown[0]}; there are {', '.join(BENCHMARKS)}")
+    rows: list[Row] = []
+    for name in asked.names or BENCHMARKS:
+        folder = Path(tempfile.mkdtemp(prefix="agentdbg-bench-")).resolve()
+        try:
+            print(f"{name} …", file=sys.stderr, flush=True)
+            rows += importlib.import_module(f"tests.bench.bench_{name}").rows(folder, asked.quick)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+    print(f"Python {platform.python_version()}, {platform.machine()}, medians; ratio = value / peer in the same run")
+    print("\n".join(table(rows)))
+    return int(any(row.verdict == "over" for row in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
