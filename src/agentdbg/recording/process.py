@@ -216,6 +216,8 @@ class Recorder:
             error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
             self.guard(lambda: run.finish("ok" if error is None else "failed", error), None)
         self.guard(lambda: self.disk.drain(2.0), None)
+        if isinstance(getattr(sys, "last_value", None), KeyboardInterrupt):
+            _keep_interrupt_status()
 
     def after_fork(self) -> None:
         """In a forked child: own identity, locks and files; the parent's threads are not here."""
@@ -295,6 +297,17 @@ def _after_fork() -> None:
     propagate.after_fork_in_child()
     if _recorder is not None:
         _recorder.guard(_recorder.after_fork, None)
+
+
+def _keep_interrupt_status() -> None:
+    """A program that ends by Ctrl-C ends by that signal, unless a text was executed since: then the interpreter has forgotten it.
+
+    The imports of the capturing thread do that (every dataclass is an executed text), so the interpreter is reminded.
+    """
+    try:
+        exec("raise KeyboardInterrupt")
+    except KeyboardInterrupt:
+        return
 
 
 def working_directory() -> str:

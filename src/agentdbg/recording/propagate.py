@@ -28,6 +28,7 @@ def install() -> None:
     _installed = True
     threading.Thread.start = _thread_start(threading.Thread.start)  # type: ignore[method-assign,assignment]
     on_import("concurrent.futures.thread", _patch_pools)
+    on_import("multiprocessing.pool", _patch_thread_pools)
     on_import("asyncio.base_events", _patch_loops)
 
 
@@ -51,6 +52,39 @@ def after_fork_in_child() -> None:
 def _patch_pools(module: ModuleType) -> None:
     pool = module.ThreadPoolExecutor
     pool.submit = _submit(pool.submit)
+
+
+def _patch_thread_pools(module: ModuleType) -> None:
+    pool = module.ThreadPool
+    pool.__init__ = _outside(pool.__init__)
+    for name in ("apply_async", "_map_async", "imap", "imap_unordered"):
+        setattr(pool, name, _each_in_lane(getattr(pool, name)))
+
+
+def _outside(make: Callable[..., None]) -> Callable[..., None]:
+    """The workers of a pool outlive the run that made it."""
+
+    @functools.wraps(make)
+    def make_outside(*args: Any, **kwargs: Any) -> None:
+        with scopes.inside(None):
+            make(*args, **kwargs)
+
+    return make_outside
+
+
+def _each_in_lane(method: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def with_lanes(self: object, func: Callable[..., object], *args: object, **kwargs: object) -> object:
+        here = scopes.current()
+        if here is None:
+            return method(self, func, *args, **kwargs)
+
+        def call(*given: object, **keywords: object) -> object:
+            return scopes.carried(here.forked(), func)(*given, **keywords)
+
+        return method(self, call, *args, **kwargs)
+
+    return with_lanes
 
 
 def _patch_loops(module: ModuleType) -> None:
