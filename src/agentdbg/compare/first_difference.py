@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from agentdbg.model.records import Json
 
@@ -28,7 +29,9 @@ def first_difference(expected: Json, got: Json, path: str = "$") -> Difference |
     stack: list[tuple[Json, Json, str]] = [(expected, got, path)]
     while stack:
         left, right, at = stack.pop()
-        if isinstance(left, dict) and isinstance(right, dict):
+        if _is_typed(left) and _is_typed(right) and left["$"] == right["$"]:
+            stack.append((left["v"], right["v"], at))
+        elif isinstance(left, dict) and isinstance(right, dict):
             pairs = _members(left, right, at)
             if isinstance(pairs, Difference):
                 return pairs
@@ -37,13 +40,21 @@ def first_difference(expected: Json, got: Json, path: str = "$") -> Difference |
             stack.extend(reversed(_items(left, right, at)))
         elif left is _MISSING or right is _MISSING:
             return Difference(at, _shown(left), _shown(right))
-        elif type(left) is not type(right) or left != right:
-            if not (left != left and right != right):
-                return _scalar(left, right, at)
+        elif not _same_scalar(left, right):
+            return _scalar(left, right, at)
     return None
 
 
 _MISSING: Json = ABSENT + "\0"
+
+
+def _same_scalar(left: Json, right: Json) -> bool:
+    return type(left) is type(right) and (left == right or (left != left and right != right))
+
+
+def _is_typed(value: Json) -> TypeGuard[dict[str, Json]]:
+    """Whether a value stands for something that JSON lacks (a tuple, a date); its wrapping is no part of a path."""
+    return isinstance(value, dict) and value.keys() == {"$", "v"}
 
 
 def _members(left: dict[str, Json], right: dict[str, Json], at: str) -> list[tuple[Json, Json, str]] | Difference:
@@ -67,7 +78,8 @@ def _step(key: str) -> str:
 
 def _scalar(left: Json, right: Json, at: str) -> Difference:
     if isinstance(left, str) and isinstance(right, str):
-        start = next((i for i, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right)))
+        shorter = min(len(left), len(right))
+        start = next((i for i in range(shorter) if left[i] != right[i]), shorter)
         begin = max(0, start - SHOWN // 4)
         return Difference(at, _around(left, begin), _around(right, begin))
     return Difference(at, _shown(left), _shown(right))

@@ -2,260 +2,217 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import TypeAlias
 
-from agentdbg.compare.first_difference import Difference, first_difference
-from agentdbg.model.canonical import loads_json
-from agentdbg.model.lanes import parse
-from agentdbg.model.records import BodyRef, Json, Kind, Segment, Step, StepStatus
-from agentdbg.model.segments import Part, join_request
-from agentdbg.store.protocols import BodyMissing, RunSource
+from agentdbg.compare.lane_pairs import Lane, LanePair, met_steps, pair_lanes, tree
+from agentdbg.compare.step_difference import ENCLOSING, ByHash, Divergence, Sameness, StepJudge, divergence, has_ended
+from agentdbg.model.records import RunStatus, Step
+from agentdbg.store.protocols import RunSource
 
-CALL_KINDS = frozenset((Kind.MODEL, Kind.TOOL, Kind.HTTP, Kind.APPROVAL))
-_ENCLOSING = frozenset((Kind.AGENT, Kind.NODE))
-SameBodies: TypeAlias = Callable[[BodyRef | None, BodyRef | None], bool]
+__all__ = ["Comparison", "Divergence", "StepPair", "compare", "met_steps"]
 
-
-@dataclass(frozen=True, slots=True)
-class Divergence:
-    """Where a run first parts from another.
-
-    Attributes:
-        step: Ordinal of the step in the first run, or in the second when the first has no such step.
-        id: That step's permanent id.
-        path: JSON path, or the name of the fact that differs.
-        cause: Cause class as in the command line contract.
-    """
-
-    step: int
-    id: str
-    kind: str
-    name: str
-    path: str
-    expected: str
-    got: str
-    cause: str
+StepPair: TypeAlias = "tuple[Step | None, Step | None]"
+NO_STEP = "(the record has no further step here)"
+StepKey: TypeAlias = "Callable[[Step], Hashable]"
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """Attributes:
     identical: Bijection of lanes, order within lanes, spawn edges and all bytes agree.
-    agreed: Number of steps that agree before the first divergence.
-    divergence: Where they first part.
+    agreed: Number of steps that agree.
+    divergence: Where they first part; ``None`` too when the second run only stopped earlier.
     missing: Steps of the first run that the second does not have.
+    unfinished: Steps that the second run began and did not end, although the first did.
+    pairs: Steps that stand at the same place of both runs.
     """
 
     identical: bool
     agreed: int
     divergence: Divergence | None
     missing: tuple[Step, ...] = ()
+    unfinished: tuple[Step, ...] = ()
+    pairs: tuple[StepPair, ...] = ()
 
 
-@dataclass(slots=True)
-class _Lane:
-    name: str
-    steps: list[Step] = field(default_factory=list)
-    children: list[_Lane] = field(default_factory=list)
-
-
-def met_steps(steps: Iterable[Step]) -> Iterator[Step]:
-    """The steps that a replay meets: none inside a call whose outcome is served as a whole."""
-    inside: set[str] = set()
-    for step in steps:
-        if step.parent is not None and step.parent in inside:
-            inside.add(step.id)
-            continue
-        if step.kind in CALL_KINDS:
-            inside.add(step.id)
-        yield step
-
-
-def compare(recorded: RunSource, other: RunSource, *, same: SameBodies | None = None) -> Comparison:
+def compare(
+    recorded: RunSource,
+    other: RunSource,
+    *,
+    same: Sameness | None = None,
+    key: StepKey | None = None,
+    stopped: bool = False,
+) -> Comparison:
     """Compare a replay with its record (or any two runs) as partial orders.
 
     Args:
         recorded: The run that is the measure.
         other: The run that is judged.
-        same: Whether two bodies are the same; by hash when not given.
+        same: What counts as the same; equal bytes when not given.
+        key: What identifies a step's content when lanes are paired; its hashes when not given.
+        stopped: The judged run was ended from outside, so that what it lacks is no difference.
     """
-    judge = _Judge(recorded, other, same or _same_hash)
-    left, right = _tree(met_steps(recorded.steps())), _tree(met_steps(other.steps()))
-    found: list[Divergence] = []
-    missing: list[Step] = []
-    agreed = judge.lanes(left, right, found, missing)
-    if not found:
-        found.extend(judge.endings(left, right))
-    if found and judge.bijective(left, right):
-        return Comparison(True, sum(len(lane.steps) for lane in _all(left)), None)
-    first = min(found, key=lambda item: item.step, default=None)
-    return Comparison(first is None, agreed, first, tuple(missing))
+    lost = recorded.summary().status in (RunStatus.LOST, RunStatus.RUNNING)
+    search = _Search(StepJudge(recorded, other, same or ByHash()), lost=lost, stopped=stopped)
+    key = key or step_key
+    for pair in pair_lanes(tree(met_steps(recorded.steps())), tree(met_steps(other.steps())), key, key):
+        search.lanes(pair)
+    return search.result(_run_status(recorded, other) if not lost and not stopped else None)
 
 
-class _Judge:
-    def __init__(self, recorded: RunSource, other: RunSource, same: SameBodies) -> None:
-        self._recorded, self._other, self._same = recorded, other, same
-
-    def lanes(self, left: _Lane, right: _Lane, found: list[Divergence], missing: list[Step]) -> int:
-        """Compare two lanes and, by rank, the lanes forked below them; returns the number of steps that agree."""
-        agreed = 0
-        for a, b in zip(left.steps, right.steps, strict=False):
-            difference = self.step(a, b)
-            if difference is not None:
-                found.append(difference)
-                break
-            agreed += 1
-        else:
-            agreed_all = min(len(left.steps), len(right.steps))
-            if len(left.steps) > agreed_all:
-                gone = left.steps[agreed_all]
-                missing.extend(left.steps[agreed_all:])
-                found.append(_divergence(gone, "$", gone.name, "(the run ended)", "order"))
-            elif len(right.steps) > agreed_all:
-                extra = right.steps[agreed_all]
-                found.append(_divergence(extra, "$", "(the record has no further step here)", extra.name, "order"))
-        if not found:
-            for a_lane, b_lane in zip(left.children, right.children, strict=False):
-                agreed += self.lanes(a_lane, b_lane, found, missing)
-            for lane in left.children[len(right.children) :]:
-                missing.extend(lane.steps)
-                found.append(_divergence(lane.steps[0], "$", f"lane {lane.name}", "(never started)", "order"))
-            for lane in right.children[len(left.children) :]:
-                found.append(_divergence(lane.steps[0], "$", "(no such lane)", f"lane {lane.name}", "order"))
-        return agreed
-
-    def endings(self, left: _Lane, right: _Lane) -> Iterator[Divergence]:
-        """Outcomes of agents and nodes: they come after everything below them, so they are compared last."""
-        for a_lane, b_lane in zip(_all(left), _all(right), strict=False):
-            for a, b in zip(a_lane.steps, b_lane.steps, strict=False):
-                if a.kind in _ENCLOSING and (found := self._outcome(a, b)) is not None:
-                    yield found
-
-    def bijective(self, left: _Lane, right: _Lane) -> bool:
-        """Whether the lanes agree under another pairing of siblings than by rank."""
-        return self._signature(left, self._recorded) == self._signature(right, self._other)
-
-    def _signature(self, lane: _Lane, source: RunSource) -> tuple[object, ...]:
-        children = Counter(self._signature(child, source) for child in lane.children)
-        return (tuple(_facts(step) for step in lane.steps), frozenset(children.items()))
-
-    def step(self, a: Step, b: Step) -> Divergence | None:
-        """Compare one pair of steps."""
-        for path, left, right, cause in (
-            ("kind", a.kind.value, b.kind.value, "order"),
-            ("name", a.name, b.name, "order"),
-            ("effect", a.effect, b.effect, "version"),
-            ("spawned", _fork(a), _fork(b), "order"),
-        ):
-            if left != right:
-                return _divergence(a, path, str(left), str(right), cause)
-        if a.input_hash != b.input_hash and (difference := self._input(a, b)) is not None:
-            return difference
-        if not self._same(a.arguments, b.arguments):
-            return self._bodies(a, b, a.arguments, b.arguments, "arguments")
-        return None if a.kind in _ENCLOSING else self._outcome(a, b)
-
-    def _outcome(self, a: Step, b: Step) -> Divergence | None:
-        if a.status is not b.status and StepStatus.OPEN not in (a.status, b.status):
-            return _divergence(a, "status", a.status.value, b.status.value, "result")
-        if a.status is StepStatus.OPEN and b.status is not StepStatus.OPEN:
-            return None
-        if b.status is StepStatus.OPEN and a.status is not StepStatus.OPEN:
-            return _divergence(a, "status", a.status.value, "no outcome", "order")
-        if a.error != b.error:
-            return _divergence(a, "error", str(a.error), str(b.error), "result")
-        if not self._same(a.result, b.result):
-            return self._bodies(a, b, a.result, b.result, "model_output" if a.kind is Kind.MODEL else "result")
+def _run_status(recorded: RunSource, other: RunSource) -> Divergence | None:
+    """A run that waits for a person is not one that is done, although each of its steps may look alike."""
+    left, right = recorded.summary().status, other.summary().status
+    steps = recorded.steps()
+    if left is right or not len(steps):
         return None
-
-    def _bodies(self, a: Step, b: Step, left: BodyRef | None, right: BodyRef | None, cause: str) -> Divergence:
-        try:
-            expected, got = _json(self._recorded, left), _json(self._other, right)
-        except (BodyMissing, ValueError) as problem:
-            return _divergence(a, "$", _short(left), f"{_short(right)} ({problem})", cause)
-        found = first_difference(expected, got) or Difference("$", _short(left), _short(right))
-        return _divergence(a, found.path, found.expected, found.got, cause)
-
-    def _input(self, a: Step, b: Step) -> Divergence | None:
-        left, right = list(self._recorded.segments(a)), list(self._other.segments(b))
-        place = next(
-            (i for i, (x, y) in enumerate(zip(left, right, strict=False)) if not self._same(x.ref, y.ref)),
-            min(len(left), len(right)),
-        )
-        if place == len(left) == len(right):
-            return None
-        kind = (left if place < len(left) else right)[place].kind
-        cause = {"system": "input.system", "tool_schema": "input.tool_schema", "parameters": "input.parameters"}.get(kind)
-        try:
-            expected, got = _request(self._recorded, left), _request(self._other, right)
-        except (BodyMissing, ValueError) as problem:
-            return _divergence(a, f"segment {place}", _short_segment(left, place), str(problem), cause or "input.history")
-        found = first_difference(expected, got) or Difference("$", "", "")
-        return _divergence(a, found.path, found.expected, found.got, cause or "input.history")
+    return divergence(steps[0], "run.status", left.value, right.value, "result")
 
 
-def _tree(steps: Iterable[Step]) -> _Lane:
-    lanes: dict[tuple[int, ...], _Lane] = {}
-    grouped: dict[tuple[int, ...], list[Step]] = defaultdict(list)
-    names: dict[tuple[int, ...], str] = {}
-    for step in steps:
-        path = parse(step.lane)
-        grouped[path].append(step)
-        names[path] = step.lane
-    root = lanes[(0,)] = _Lane("0", grouped.pop((0,), []))
-    for path in sorted(grouped):
-        lane = lanes[path] = _Lane(names[path], grouped[path])
-        above = next((path[:k] for k in range(len(path) - 1, 0, -1) if path[:k] in lanes), (0,))
-        lanes[above].children.append(lane)
-    return root
-
-
-def _all(lane: _Lane) -> Iterator[_Lane]:
-    yield lane
-    for child in lane.children:
-        yield from _all(child)
-
-
-def _facts(step: Step) -> tuple[object, ...]:
+def step_key(step: Step) -> tuple[Hashable, ...]:
+    """What a step holds, by hash."""
     return (
         step.kind,
         step.name,
-        step.effect,
         step.input_hash,
         step.arguments.sha256 if step.arguments else None,
         step.status,
-        step.error,
         step.result.sha256 if step.result else None,
-        _fork(step),
     )
 
 
-def _fork(step: Step) -> object:
-    return step.attrs.get("fork")
+@dataclass(slots=True)
+class _Found:
+    """A difference and its place: position in the first run, then in its lane."""
+
+    place: tuple[float, int]
+    what: Divergence
 
 
-def _same_hash(a: BodyRef | None, b: BodyRef | None) -> bool:
-    return (a.sha256 if a else None) == (b.sha256 if b else None)
+@dataclass(slots=True)
+class _Search:
+    judge: StepJudge
+    lost: bool
+    stopped: bool
+    content: list[_Found] = field(default_factory=list)
+    endings: list[_Found] = field(default_factory=list)
+    missing: list[Step] = field(default_factory=list)
+    unfinished: list[Step] = field(default_factory=list)
+    pairs: list[StepPair] = field(default_factory=list)
+    mates: dict[str, str] = field(default_factory=dict)
+    agreed: int = 0
+
+    def lanes(self, pair: LanePair) -> None:
+        """Look at one pair of lanes up to its first difference."""
+        left, right = pair
+        if left is None or right is None:
+            self._alone(left, right)
+            return
+        at = 0.0
+        for place, (a, b) in enumerate(zip_longest(left.steps, right.steps)):
+            at = float(a.n) if a is not None else at + 0.5
+            what = self._step(a, b, left.steps)
+            if what is not None:
+                self.content.append(_Found((at, place), what))
+                self._rest(left.steps[place:], right.steps[place:])
+                return
+            self.pairs.append((a, b))
+
+    def result(self, status: Divergence | None) -> Comparison:
+        """The earliest step whose own content differs; an enclosing step only when nothing inside it does."""
+        chosen = self.content or self.endings
+        first = min(chosen, key=lambda found: found.place, default=None)
+        found = first.what if first is not None else None
+        if found is None and not self.stopped:
+            found = self._unended() or status
+        complete = not self.missing and not self.unfinished
+        return Comparison(
+            found is None and complete,
+            self.agreed,
+            found,
+            tuple(sorted(self.missing, key=lambda step: step.n)),
+            tuple(self.unfinished),
+            tuple(self.pairs),
+        )
+
+    def _step(self, a: Step | None, b: Step | None, lane: Sequence[Step]) -> Divergence | None:
+        if a is None:
+            return None if self.lost or b is None else divergence(b, "$", NO_STEP, called(b), "order")
+        if b is None:
+            if self.stopped or self.lost:
+                self.missing.append(a)
+                return None
+            return divergence(a, "$", called(a), "(the run ended)", "order")
+        found = self.judge.intent(a, b)
+        if found is not None:
+            return _left_out(a, b, lane) or found
+        self.mates[a.id] = b.id
+        if (self.mates.get(a.parent) if a.parent else None) != b.parent:
+            return divergence(a, "parent", f"{a.depth} steps around it", f"{b.depth}, or others", "order")
+        ending = self._outcome(a, b)
+        if ending is None or a.kind not in ENCLOSING:
+            return ending
+        self.endings.append(_Found((-a.depth, a.n), ending))
+        return None
+
+    def _outcome(self, a: Step, b: Step) -> Divergence | None:
+        if has_ended(a) and has_ended(b):
+            found = self.judge.outcome(a, b)
+            self.agreed += found is None
+            return found
+        if has_ended(a):
+            self.unfinished.append(a)
+        elif has_ended(b) and not self.lost:
+            return divergence(a, "status", "no outcome", b.status.value, "result")
+        else:
+            self.agreed += 1
+        return None
+
+    def _alone(self, left: Lane | None, right: Lane | None) -> None:
+        if left is not None:
+            first = left.steps[0]
+            self.missing.extend(left.steps)
+            self.pairs.extend((step, None) for step in left.steps)
+            if not self.stopped and not self.lost:
+                what = divergence(first, "$", f"lane {left.name}: {called(first)}", "(never started)", "order")
+                self.content.append(_Found((first.n, 0), what))
+        if right is not None and not self.lost:
+            first = right.steps[0]
+            self.pairs.extend((None, step) for step in right.steps)
+            what = divergence(first, "$", "(no such lane)", f"lane {right.name}: {called(first)}", "order")
+            self.content.append(_Found((first.n, 0), what))
+
+    def _rest(self, left: Sequence[Step], right: Sequence[Step]) -> None:
+        """Pair what comes after a difference: calls with those that answered them, the others by kind and name."""
+        free = {step.id: step for step in left}
+        for step in right:
+            served = step.attrs.get("served_from")
+            alike = next((a for a in free.values() if (a.kind, a.name) == (step.kind, step.name)), None)
+            mate = free.get(served) if isinstance(served, str) else alike
+            self.pairs.append((mate, step))
+            if mate is not None:
+                del free[mate.id]
+        self.missing.extend(free.values())
+        self.pairs.extend((step, None) for step in free.values())
+
+    def _unended(self) -> Divergence | None:
+        last = min(self.unfinished, key=lambda step: (-step.depth, step.n), default=None)
+        return None if last is None else divergence(last, "status", last.status.value, "no outcome", "result")
 
 
-def _json(source: RunSource, ref: BodyRef | None) -> Json:
-    return None if ref is None else loads_json(source.body(ref))
+def called(step: Step) -> str:
+    """A step as people call it."""
+    return f"{step.kind.value} {step.name}"
 
 
-def _request(source: RunSource, segments: list[Segment]) -> Json:
-    return join_request([Part(part.kind, part.name, loads_json(source.body(part.ref))) for part in segments])
-
-
-def _short(ref: BodyRef | None) -> str:
-    return "nothing" if ref is None else ref.sha256[:12]
-
-
-def _short_segment(segments: list[Segment], place: int) -> str:
-    return _short(segments[place].ref) if place < len(segments) else "nothing"
-
-
-def _divergence(step: Step, path: str, expected: str, got: str, cause: str) -> Divergence:
-    return Divergence(step.n, step.id, step.kind.value, step.name, path, expected, got, cause)
+def _left_out(a: Step, b: Step, lane: Sequence[Step]) -> Divergence | None:
+    """The second run went on to another recorded call: what differs is that ``a`` was left out."""
+    served = b.attrs.get("served_from")
+    if not isinstance(served, str) or served == a.id:
+        return None
+    recorded = next((step for step in lane if step.id == served), None)
+    place = f"recorded as step {recorded.n}" if recorded is not None else "recorded in another lane"
+    return divergence(a, "$", called(a), f"{called(b)} ({place})", "order")

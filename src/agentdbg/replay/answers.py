@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import sys
 import threading
-import time
-from collections import defaultdict, deque
-from collections.abc import Callable, Mapping
+from collections import defaultdict
+from collections.abc import Callable
+from math import inf
 from typing import TYPE_CHECKING, Any, cast
 
 from agentdbg.model.canonical import loads
 from agentdbg.model.records import Json, StepStatus
 from agentdbg.recording.calls import Call, ReplayStop, Served
 from agentdbg.replay.cassette import Cassette, RecordedCall
+from agentdbg.replay.clock import real_monotonic
+from agentdbg.replay.settling import loop_rests, thread_rests
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Future
 
 STALL_S = 2.0
 """How long an outcome waits for its turn while nothing else happens; then it is released and the order is reported as not kept."""
+SETTLE_S = 0.05
+"""How long an outcome waits at most for the receiver of the one before it to come to rest."""
+_TICK_S = 0.0005
+_NEVER = inf
 
 
 class Diverged(ReplayStop):
@@ -25,7 +32,7 @@ class Diverged(ReplayStop):
 
 
 class RecordEnds(ReplayStop):
-    """The record stops here: the recorded process died inside this call."""
+    """The record stops here: the recorded process died inside this call, or before it."""
 
 
 class ExactAnswers:
@@ -35,51 +42,59 @@ class ExactAnswers:
         self._cassette = cassette
         self._tell = tell
         self._changed = threading.Condition(threading.RLock())
-        self._by_print: dict[str, list[RecordedCall]] = defaultdict(list)
-        for call in cassette.calls:
-            self._by_print[call.fingerprint].append(call)
+        self._waiting: dict[str, list[RecordedCall]] = defaultdict(list)
+        for call in reversed(cassette.calls):
+            self._waiting[call.fingerprint].append(call)
         self._order = [False] * sum(1 + (call.ended is not None) for call in cassette.calls)
         self._cursor = 0
-        self._progress = _real_monotonic()
+        self._progress = real_monotonic()
         self._matched: dict[str, RecordedCall] = {}
-        self._sleepers: list[tuple[int, AbstractEventLoop, Future[None]]] = []
+        self._by_recorded: dict[str, RecordedCall] = {}
+        self._homes: dict[str, str] = {}
+        self._sleepers: list[tuple[float, AbstractEventLoop, Future[None]]] = []
+        self._last_thread = 0
         self._stop: ReplayStop | None = None
         self._order_lost = False
 
     # -- the Answerer protocol --------------------------------------------------------------------
 
     def answer(self, call: Call) -> Served | None:
-        """Serve a call from a thread."""
+        """Serve a call from a thread; one that never ended while recording waits until the replay is over."""
         recorded = self._match(call)
-        if not recorded.stream:
-            self._wait(recorded)
+        if recorded is None or recorded.ended is None:
+            self._wait(_NEVER)
+            raise self._over()
+        if not _in_pieces(recorded):
+            self._wait(recorded.ended)
         return self._served(recorded)
 
     async def answer_async(self, call: Call) -> Served | None:
         """Serve a call from a task; a call that was cancelled while recording waits to be cancelled again."""
         recorded = self._match(call)
-        if recorded.status == StepStatus.CANCELLED.value:
-            await self._forever(recorded)
-        if not recorded.stream:
-            await self._wait_async(recorded)
+        if recorded is None or recorded.ended is None or _is_cancelled(recorded):
+            await self._wait_async(_NEVER)
+            raise self._over()
+        if not _in_pieces(recorded):
+            await self._wait_async(recorded.ended)
         return self._served(recorded)
 
     def turn(self, served: Served) -> None:
         """Hold back the end of a served stream until its turn."""
-        recorded = self._recorded(served.step)
-        if recorded is not None:
-            self._wait(recorded)
+        recorded = self._by_recorded.get(served.step)
+        if recorded is not None and recorded.ended is not None:
+            self._wait(recorded.ended)
 
     async def turn_async(self, served: Served) -> None:
-        """The same, suspending the task."""
-        recorded = self._recorded(served.step)
-        if recorded is not None:
-            await self._wait_async(recorded)
+        """The same, suspending the task; the end of a stream that was cancelled never comes."""
+        recorded = self._by_recorded.get(served.step)
+        if recorded is not None and recorded.ended is not None:
+            await self._wait_async(_NEVER if recorded.status == StepStatus.CANCELLED.value else recorded.ended)
 
     def finished(self, call: Call, status: StepStatus) -> None:
         """An outcome is in the replay's record: the next one in order may be released."""
         recorded = self._matched.get(call.step)
         if recorded is not None and recorded.ended is not None:
+            self._last_thread = threading.get_ident()
             self._mark(recorded.ended)
 
     def stopped(self) -> ReplayStop | None:
@@ -102,7 +117,7 @@ class ExactAnswers:
             self._changed.notify_all()
             sleepers, self._sleepers = self._sleepers, []
         for _, loop, future in sleepers:
-            _wake(loop, future)
+            _soon(loop, _settle, future)
         self._tell(message)
         return stop
 
@@ -111,25 +126,55 @@ class ExactAnswers:
         served = len(self._matched)
         return {"served": served, "unconsumed": len(self._cassette.calls) - served, "order_lost": self._order_lost}
 
-    # -- inside -----------------------------------------------------------------------------------
+    # -- matching ---------------------------------------------------------------------------------
 
-    def _match(self, call: Call) -> RecordedCall:
+    def _match(self, call: Call) -> RecordedCall | None:
+        """The recorded call that this one is; ``None`` when it lies behind the end of a record that breaks off."""
         with self._changed:
             if self._stop is not None:
                 raise self._stop
-            waiting = self._by_print.get(call.fingerprint)
+            waiting = self._waiting.get(call.fingerprint)
             if not waiting:
-                raise self.diverge(call, "not in the record" if waiting is None else "asked more often than recorded")
-            recorded = next((item for item in waiting if item.lane == call.lane), waiting[0])
-            if recorded.ended is None:
-                if self._cassette.ends_early:
-                    stop = RecordEnds(f"the record ends inside {call.kind.value} {call.name}")
-                    raise self.latch(stop, {"event": "record_ends", "step": call.step, "recorded": recorded.step})
-                raise self.diverge(call, "the record has no outcome for it")
-            waiting.remove(recorded)
-            self._matched[call.step] = recorded
+                self._not_there(call, known=waiting is not None)
+                return None
+            recorded = self._choose(waiting, call.lane)
+            self._homes[call.lane] = recorded.lane
+            self._matched[call.step] = self._by_recorded[recorded.step] = recorded
             self._mark(recorded.asked)
+            if recorded.ended is None and self._cassette.ends_early and self._all_ended():
+                raise self._record_ends(call, recorded.step)
             return recorded
+
+    def _choose(self, waiting: list[RecordedCall], lane: str) -> RecordedCall:
+        """Take one of several outcomes of the same call: the same lane's earliest, else the earliest of all."""
+        if len(waiting) == 1 or waiting[-1].lane == lane:
+            return waiting.pop()
+        for wanted in (self._homes.get(lane), lane):
+            for place in range(len(waiting) - 1, -1, -1):
+                if waiting[place].lane == wanted:
+                    return waiting.pop(place)
+        return waiting.pop()
+
+    def _not_there(self, call: Call, *, known: bool) -> None:
+        """Raise, unless it may be that the record only broke off before this call."""
+        if self._cassette.ends_early and not self._expected(self._homes.get(call.lane, call.lane)):
+            if self._all_ended():
+                raise self._record_ends(call, None)
+            return
+        raise self.diverge(call, "asked more often than recorded" if known else "not in the record")
+
+    def _expected(self, lane: str) -> bool:
+        """Whether the record holds further calls in a lane."""
+        return any(call.lane == lane for calls in self._waiting.values() for call in calls)
+
+    def _all_ended(self) -> bool:
+        """Whether every recorded outcome has been given."""
+        calls = self._cassette.calls
+        return all(self._order[call.asked] and (call.ended is None or self._order[call.ended]) for call in calls)
+
+    def _record_ends(self, call: Call, recorded: str | None) -> ReplayStop:
+        stop = RecordEnds(f"the record ends at {call.kind.value} {call.name}")
+        return self.latch(stop, {"event": "record_ends", "step": call.step, "recorded": recorded})
 
     def _served(self, recorded: RecordedCall) -> Served:
         bodies = self._cassette.bodies
@@ -148,126 +193,118 @@ class ExactAnswers:
             stream=tuple(bodies[key] for key in recorded.stream),
         )
 
-    def _recorded(self, step: str) -> RecordedCall | None:
-        return next((call for call in self._matched.values() if call.step == step), None)
+    # -- order ------------------------------------------------------------------------------------
 
     def _mark(self, place: int) -> None:
         with self._changed:
             self._order[place] = True
             while self._cursor < len(self._order) and self._order[self._cursor]:
                 self._cursor += 1
-            self._progress = _real_monotonic()
+            self._progress = real_monotonic()
             self._changed.notify_all()
             ready = [sleeper for sleeper in self._sleepers if sleeper[0] <= self._cursor]
-            self._sleepers = [sleeper for sleeper in self._sleepers if sleeper[0] > self._cursor]
+            if ready:
+                self._sleepers = [sleeper for sleeper in self._sleepers if sleeper[0] > self._cursor]
+            over = self._cassette.ends_early and self._cursor < len(self._order) and self._all_ended()
         for _, loop, future in ready:
-            _wake(loop, future)
+            _soon(loop, self._settle_at_rest, loop, future, self._last_thread, self._progress + SETTLE_S)
+        if over and self._pending():
+            self.latch(RecordEnds("the record ends here"), {"event": "record_ends", "step": None, "recorded": None})
 
-    def _is_turn(self, recorded: RecordedCall) -> bool:
+    def _pending(self) -> bool:
+        """Whether a call of the program waits behind the end of the record."""
+        return any(place == _NEVER for place, _, _ in self._sleepers)
+
+    def _over(self) -> ReplayStop:
+        return self._stop or RecordEnds("the replay is over")
+
+    def _is_turn(self, place: float) -> bool:
         if self._stop is not None:
             raise self._stop
-        if recorded.ended is None or self._cursor >= recorded.ended:
+        if self._cursor >= place:
             return True
-        if _real_monotonic() - self._progress >= STALL_S:
+        if place != _NEVER and real_monotonic() - self._progress >= STALL_S:
             self._order_lost = True
             return True
         return False
 
-    def _wait(self, recorded: RecordedCall) -> None:
+    def _wait(self, place: float) -> None:
         with self._changed:
-            while not self._is_turn(recorded):
+            if self._cursor >= place and self._stop is None and self._last_thread in (0, threading.get_ident()):
+                return
+            loop = _running_loop()
+            while not self._is_turn(place) and not (loop is not None and self._blocked_by(loop, place)):
                 self._changed.wait(STALL_S / 4)
+            until = real_monotonic() + SETTLE_S
+            while not self._rests_but_me() and real_monotonic() < until:
+                self._changed.wait(_TICK_S)
 
-    async def _wait_async(self, recorded: RecordedCall) -> None:
+    def _rests_but_me(self) -> bool:
+        last = self._last_thread
+        return last in (0, threading.get_ident()) or thread_rests(last)
+
+    def _blocked_by(self, loop: AbstractEventLoop, place: float) -> bool:
+        """Whether all that is still to come first are outcomes of tasks of this very loop, which cannot go on meanwhile."""
+        if place == _NEVER:
+            return False
+        held = {at for at, owner, _ in self._sleepers if owner is loop}
+        return all(done or at in held for at, done in enumerate(self._order[self._cursor : int(place)], self._cursor))
+
+    async def _wait_async(self, place: float) -> None:
         import asyncio
 
+        loop = asyncio.get_running_loop()
         while True:
             with self._changed:
-                if self._is_turn(recorded):
+                if self._is_turn(place):
                     return
-                loop = asyncio.get_running_loop()
                 future: Future[None] = loop.create_future()
-                self._sleepers.append((recorded.ended or 0, loop, future))
-            timer = loop.call_later(STALL_S / 4, _settle, future)
+                sleeper = (place, loop, future)
+                self._sleepers.append(sleeper)
+            timer = None if place == _NEVER else loop.call_later(STALL_S / 4, _settle, future)
             try:
                 await future
             finally:
-                timer.cancel()
+                if timer is not None:
+                    timer.cancel()
+                with self._changed:
+                    if sleeper in self._sleepers:
+                        self._sleepers.remove(sleeper)
 
-    async def _forever(self, recorded: RecordedCall) -> None:
-        import asyncio
+    def _settle_at_rest(self, loop: AbstractEventLoop, future: Future[None], last: int, until: float) -> None:
+        """Release an outcome once the receiver of the last one has nothing left to do."""
+        if self._stop is None and real_monotonic() < until and not future.done():
+            if not loop_rests(loop):
+                loop.call_soon(self._settle_at_rest, loop, future, last, until)
+                return
+            if last != threading.get_ident() and not thread_rests(last):
+                loop.call_later(_TICK_S, self._settle_at_rest, loop, future, last, until)
+                return
+        _settle(future)
 
-        while self._stop is None:
-            await asyncio.sleep(0.05)
-        raise self._stop
+
+def _is_cancelled(recorded: RecordedCall) -> bool:
+    return recorded.status == StepStatus.CANCELLED.value and not _in_pieces(recorded)
 
 
-def _settle(future: Any) -> None:
+def _in_pieces(recorded: RecordedCall) -> bool:
+    """A response whose head comes before its body: the seam holds back the end of the body until its turn."""
+    return bool(recorded.stream) or "http_status" in recorded.attrs
+
+
+def _running_loop() -> AbstractEventLoop | None:
+    """The event loop that this thread runs, without loading asyncio for the question."""
+    events: Any = sys.modules.get("asyncio.events")
+    return None if events is None else cast("AbstractEventLoop | None", events._get_running_loop())
+
+
+def _settle(future: Future[None]) -> None:
     if not future.done():
         future.set_result(None)
 
 
-def _wake(loop: AbstractEventLoop, future: Future[None]) -> None:
+def _soon(loop: AbstractEventLoop, function: Callable[..., object], *arguments: object) -> None:
     try:
-        loop.call_soon_threadsafe(_settle, future)
+        loop.call_soon_threadsafe(function, *arguments)
     except RuntimeError:
         pass  # the loop is closed: nobody waits any more
-
-
-class RecordedDraws:
-    """Gives recorded clock, uuid and random values back, by source and site, the same lane's first."""
-
-    def __init__(self, draws: tuple[tuple[str, str, str, Json], ...], started_at: float) -> None:
-        self._lock = threading.Lock()
-        self._waiting: dict[tuple[str, str], dict[str, deque[Json]]] = defaultdict(lambda: defaultdict(deque))
-        for lane, source, site, value in draws:
-            self._waiting[source, site][lane].append(value)
-        self._shown: dict[str, tuple[float, float]] = {"time": (started_at, _real_monotonic())}
-        self._slept = 0.0
-        self.unpinned = 0
-
-    def draw(self, lane: str, source: str, site: str) -> tuple[bool, object]:
-        """The next recorded value for that source and site."""
-        with self._lock:
-            lanes = self._waiting.get((source, site))
-            queue = None
-            if lanes:
-                queue = lanes.get(lane) or next((found for found in lanes.values() if found), None)
-            if not queue:
-                self.unpinned += 1
-                return False, None
-            value = queue.popleft()
-            if isinstance(value, int | float) and source in _CLOCKS:
-                self._shown[_CLOCKS[source][0]] = (value * _CLOCKS[source][1], _real_monotonic())
-            return True, value
-
-    def sleep(self, seconds: float) -> None:
-        """A skipped sleep moves every clock on."""
-        with self._lock:
-            self._slept += max(0.0, seconds)
-
-    def passed(self, source: str) -> float | int:
-        """What a clock shows where nothing was recorded: the last recorded reading, moved on by what has passed since."""
-        name, unit = _CLOCKS.get(source, ("monotonic", 1.0))
-        base, since = self._shown.get(name, (_ORIGINALS[name](), _real_monotonic()))
-        seconds = base + (_real_monotonic() - since) + self._slept
-        return int(seconds / unit) if source.endswith("_ns") else seconds
-
-
-def _real_monotonic() -> float:
-    return cast(float, _ORIGINALS["monotonic"]())
-
-
-_ORIGINALS: Mapping[str, Callable[[], Any]] = {
-    "time": time.time,
-    "monotonic": time.monotonic,
-    "perf_counter": time.perf_counter,
-}
-_CLOCKS: Mapping[str, tuple[str, float]] = {
-    "time": ("time", 1.0),
-    "time_ns": ("time", 1e-9),
-    "monotonic": ("monotonic", 1.0),
-    "monotonic_ns": ("monotonic", 1e-9),
-    "perf_counter": ("perf_counter", 1.0),
-    "perf_counter_ns": ("perf_counter", 1e-9),
-}

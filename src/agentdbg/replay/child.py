@@ -8,28 +8,28 @@ Runs on the standard library, in the agent's environment.
 
 from __future__ import annotations
 
-import importlib
-import inspect
 import json
 import os
 import platform
-import runpy
 import socket
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
-from types import ModuleType
 from typing import Any
 
-from agentdbg.model.canonical import loads
+from agentdbg.model.fingerprint import VolatileRules
 from agentdbg.recording import pins, scope
 from agentdbg.recording.calls import ReplayStop
 from agentdbg.recording.process import recorder
 from agentdbg.replay import cassette as cassettes
-from agentdbg.replay.answers import ExactAnswers, RecordedDraws
-from agentdbg.replay.guard import Guard, Refused, Violation
+from agentdbg.replay.answers import ExactAnswers
+from agentdbg.replay.clock import RecordedDraws
+from agentdbg.replay.entry import CannotStart, load, start
+from agentdbg.replay.guard import Guard, Refused, Violation, leaky_modules
+
+MAX_TOLERATED = 1000
 
 
 class Stopped(ReplayStop):
@@ -53,74 +53,110 @@ class Control:
                 pass  # the parent ended first
 
 
-class CannotStart(Exception):
-    """The recorded entry point cannot be called here."""
+class Over(ReplayStop):
+    """The recorded run has been replayed; the program would go on with another one."""
 
 
 def main(spec_path: str) -> int:
-    """Run one replay."""
+    """Run one replay; returns the process's exit status."""
     with open(spec_path, "rb") as file:
         spec: dict[str, Any] = json.load(file)
     control = Control(int(spec["control_fd"]))
     try:
-        entry, answers = _prepare(spec, control)
+        replay = Replay(spec, control)
     except CannotStart as problem:
         control.tell({"event": "cannot_start", "reason": str(problem)})
         return 3
-    except (ReplayStop, Refused):
-        return 3
-    except BaseException as error:
-        control.tell({"event": "cannot_start", "reason": _last_line(error), "trace": traceback.format_exc()[-4000:]})
-        return 3
-    outcome: dict[str, object] = {"event": "done", "error": None}
-    try:
-        entry()
-    except (ReplayStop, Refused):
-        outcome["event"] = "stopped"
-    except BaseException as error:
-        outcome["error"] = _last_line(error)
-    control.tell({**outcome, **answers.report()})
-    return 0
+    return replay.run()
 
 
-def _prepare(spec: Mapping[str, Any], control: Control) -> tuple[Callable[[], object], ExactAnswers]:
-    found = recorder()
-    if found is None:
-        raise CannotStart("recording is switched off (AGENTDBG=off)")
-    tape = cassettes.read(spec["cassette"])
-    answers = ExactAnswers(tape, control.tell)
-    draws = RecordedDraws(tape.draws, float(spec.get("started_at") or 0.0))
-    found.answerer = answers
-    found.capture_environment = False
-    found.surrogates = tape.surrogates
-    found.run_id = spec["run_id"]
-    found.mode_meta = dict(spec["meta"])
-    found.roots = dict(spec["roots"])
-    pins.drawer = draws
-    pins.skip_sleeps(draws.sleep)
+class Replay:
+    """One replay in this process: answers, pins and guard are in place once it is made."""
 
-    def report(violation: Violation) -> None:
+    def __init__(self, spec: Mapping[str, Any], control: Control) -> None:
+        found = recorder()
+        if found is None:
+            raise CannotStart("recording is switched off (AGENTDBG=off)")
+        tape = cassettes.read(spec["cassette"])
+        self.answers = ExactAnswers(tape, control.tell)
+        self._spec, self._control = spec, control
+        self._draws = RecordedDraws(tape.draws, float(spec.get("started_at") or 0.0))
+        self._roots = 0
+        self._importing = False
+        self._tolerated: set[tuple[str, str, str]] = set()
+        found.answerer = self.answers
+        found.capture_environment = False
+        found.surrogates = tape.surrogates
+        found.run_id = spec["run_id"]
+        found.mode_meta = dict(spec["meta"])
+        found.roots = dict(spec["roots"])
+        found.volatile = VolatileRules(spec["volatile"]["version"], spec["volatile"]["paths"])
+        found.seen_root = True  # calls outside a root were no part of the recorded run
+        found.begin_root = self._begin_root  # type: ignore[method-assign]  # this process's recorder alone
+        pins.drawer = self._draws
+        pins.skip_sleeps(self._draws.sleep)
+        sys.argv = list(spec["argv"])
+        here = os.path.dirname(os.path.abspath(__file__))
+        sys.path[:] = [place for place in dict.fromkeys(sys.path) if place != here]
+        guard = Guard(spec["allow_write"], spec["tolerate"], _where, self._report)
+        _ask_platform()
+        guard.arm()
+        control.tell({"event": "started", "guard": "audit"})
+
+    def run(self) -> int:
+        """Call the recorded entry point and tell how it ended."""
+        error: BaseException | None = None
+        try:
+            self._importing = True
+            entry = load(self._spec["entry"], self._spec.get("file"))
+            self._importing = False
+            if not self._roots:
+                start(entry, self._spec["arguments"], self._spec.get("items"))
+        except (ReplayStop, Refused):
+            pass  # latched: the parent knows
+        except CannotStart as problem:
+            if not self._roots:
+                self._control.tell({"event": "cannot_start", "reason": str(problem)})
+                return 3
+        except BaseException as problem:
+            error = problem
+        return self._end(error)
+
+    def _end(self, error: BaseException | None) -> int:
+        stop = self.answers.stopped()
+        if stop is None and not self._roots:
+            reason = _last_line(error) if error is not None else "the entry point is no agent any more"
+            trace = "".join(traceback.format_exception(error))[-4000:] if error is not None else ""
+            sys.stderr.write(trace)
+            self._control.tell({"event": "cannot_start", "reason": f"the program cannot be loaded: {reason}"})
+            return 3
+        said: dict[str, object] = {
+            "event": "done" if stop is None or isinstance(stop, Over) else "stopped",
+            "error": _last_line(error) if error is not None else None,
+            "unpinned": self._draws.unpinned,
+            "leaky": leaky_modules(),
+        }
+        self._control.tell({**said, **self.answers.report()})
+        return 0
+
+    def _begin_root(self) -> None:
+        """A root call starts. The second one, of a program that calls its agent while it is imported, is another run."""
+        self._roots += 1
+        if self._roots == 1 and self._importing:
+            self._control.tell({"event": "at_import", "file": os.path.basename(str(self._spec.get("file")))})
+        if self._roots > 1 and self._importing:
+            raise self.answers.latch(Over("the recorded run is over"), {"event": "over"})
+
+    def _report(self, violation: Violation) -> None:
         kind = "tolerated" if violation.tolerated else "refused"
         message = {**asdict(violation), "effect": violation.event, "event": kind}
-        if violation.tolerated:
-            control.tell(message)
-        else:
-            answers.latch(Stopped(f"{violation.event} {violation.detail}"), message)
-
-    sys.argv = list(spec["argv"])
-    sys.path[:] = [place for place in dict.fromkeys(sys.path) if place != os.path.dirname(os.path.abspath(__file__))]
-    guard = Guard(spec["allow_write"], spec["tolerate"], _where, report)
-    _ask_platform()
-    guard.arm()
-    control.tell({"event": "started", "guard": "audit"})
-    entry = _entry(spec)
-    if found.seen_root:  # the program calls its agent while it is imported: that was the replay
-        return _nothing, answers
-    return entry, answers
-
-
-def _nothing() -> None:
-    return None
+        if not violation.tolerated:
+            self.answers.latch(Stopped(f"{violation.event} {violation.detail}"), message)
+            return
+        what = (violation.event, violation.detail, violation.frame)
+        if what not in self._tolerated and len(self._tolerated) < MAX_TOLERATED:
+            self._tolerated.add(what)
+            self._control.tell(message)
 
 
 def _ask_platform() -> None:
@@ -134,102 +170,14 @@ def _where() -> str | None:
     return None if here is None else here.parent
 
 
-def _entry(spec: Mapping[str, Any]) -> Callable[[], object]:
-    target = _load(spec["entry"], spec.get("file"))
-    with open(spec["arguments"], "rb") as file:
-        arguments = loads(file.read())
-    if not isinstance(arguments, dict):
-        raise CannotStart("the recorded arguments are no mapping")
-    agent = getattr(getattr(target, "__wrapped__", target), "__agentdbg_agent__", None)
-    for name, make in (agent.factories if agent is not None else {}).items():
-        arguments[name] = make()
-    bound = _bind(target, arguments)
-    items = spec.get("items")
-    return lambda: _call(target, bound, items)
-
-
-def _load(entry: Mapping[str, Any], file: str | None) -> Callable[..., Any]:
-    name = entry["module"]
-    module = _script(file) if name == "__main__" else importlib.import_module(name)
-    found: Any = module
-    for part in str(entry["qualname"]).split("."):
-        found = getattr(found, part, None)
-        if found is None:
-            raise CannotStart(f"{name} has no {entry['qualname']}: the program has changed or the function is local")
-    if not callable(found):
-        raise CannotStart(f"{entry['qualname']} is not callable")
-    target: Callable[..., Any] = found
-    return target
-
-
-def _script(file: str | None) -> ModuleType:
-    if not file or not os.path.exists(file):
-        raise CannotStart(f"the recorded program is not there: {file}")
-    module = ModuleType("__mp_main__")
-    module.__file__ = file
-    sys.modules["__main__"] = sys.modules["__mp_main__"] = module
-    sys.path[0:0] = [os.path.dirname(file)]
-    vars(module).update(runpy.run_path(file, init_globals=None, run_name="__mp_main__"))
-    return module
-
-
-def _bind(target: Callable[..., Any], arguments: dict[str, Any]) -> inspect.BoundArguments:
-    signature = inspect.signature(target)
-    if set(arguments) == {"args", "kwargs"} and not set(arguments) <= set(signature.parameters):
-        return signature.bind(*arguments["args"], **arguments["kwargs"])
-    unknown = set(arguments) - set(signature.parameters)
-    if unknown:
-        raise CannotStart(f"{target.__qualname__} has no parameter {sorted(unknown)[0]!r} any more")
-    bound = inspect.BoundArguments(signature, {})  # type: ignore[arg-type]  # an ordinary dict keeps order
-    for name in signature.parameters:
-        if name in arguments:
-            bound.arguments[name] = arguments[name]
-    return bound
-
-
-def _call(target: Callable[..., Any], bound: inspect.BoundArguments, items: int | None) -> object:
-    made = target(*bound.args, **bound.kwargs)
-    if inspect.iscoroutine(made):
-        import asyncio
-
-        return asyncio.run(made)
-    if inspect.isgenerator(made):
-        return _take(made, items)
-    if inspect.isasyncgen(made):
-        import asyncio
-
-        return asyncio.run(_take_async(made, items))
-    return made
-
-
-def _take(source: Any, items: int | None) -> list[object]:
-    """Consume a generator as far as it was consumed while recording; ``None``: to its end."""
-    taken: list[object] = []
-    while items is None or len(taken) < items:
-        try:
-            taken.append(next(source))
-        except StopIteration:
-            return taken
-    source.close()
-    return taken
-
-
-async def _take_async(source: Any, items: int | None) -> list[object]:
-    taken: list[object] = []
-    while items is None or len(taken) < items:
-        try:
-            taken.append(await anext(source))
-        except StopAsyncIteration:
-            return taken
-    await source.aclose()
-    return taken
-
-
 def _last_line(error: BaseException) -> str:
     return traceback.format_exception_only(error)[-1].strip()
 
 
 if __name__ == "__main__":
     code = main(sys.argv[1])
-    sys.stdout.flush()
-    os._exit(code)
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    finally:
+        os._exit(code)

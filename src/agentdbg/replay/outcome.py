@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
+from agentdbg.compare.answers import Answer
 from agentdbg.compare.trajectory import Divergence
 
 
@@ -14,6 +15,7 @@ class Outcome:
     verdict: ``identical``, ``recording_ended``, ``diverged``, ``refused``, ``not_replayable``, ``aborted``, ``timed_out`` or ``crashed``.
     reason: One line for people.
     refused: Effects that were stopped: ``effect detail step frame`` each.
+    answers: The six answers; none when nothing was run.
     rules_used: Volatile paths through which calls matched although their bytes differ.
     guard: Layers that held.
     """
@@ -23,6 +25,7 @@ class Outcome:
     reason: str
     replay_run: str | None = None
     first_divergence: Divergence | None = None
+    answers: tuple[Answer, ...] = ()
     served: int = 0
     unconsumed: int = 0
     total: int = 0
@@ -45,6 +48,7 @@ class Outcome:
             "reason": self.reason,
             "first_divergence": asdict(self.first_divergence) if self.first_divergence else None,
             "cause": self.first_divergence.cause if self.first_divergence else None,
+            "answers": [answer.members() for answer in self.answers],
             "counts": {
                 "served": self.served,
                 "live": 0,

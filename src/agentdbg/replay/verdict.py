@@ -2,142 +2,218 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from agentdbg.compare.trajectory import Comparison, compare
-from agentdbg.model.canonical import dumps, loads
-from agentdbg.model.fingerprint import drop_volatile
-from agentdbg.model.records import BodyRef, Json, StepStatus
-from agentdbg.redaction.bijection import PlaceholderBijection
-from agentdbg.replay.cassette import Cassette, volatile_rules
+from agentdbg.compare.answers import six_answers
+from agentdbg.compare.step_difference import divergence, has_ended
+from agentdbg.compare.trajectory import Comparison, Divergence, called, compare
+from agentdbg.model.records import Kind, Step
+from agentdbg.replay.cassette import Cassette
+from agentdbg.replay.child_process import ChildReport
+from agentdbg.replay.nearest import nearest_call
 from agentdbg.replay.outcome import Outcome
-from agentdbg.store.protocols import BodyMissing, RunSource
+from agentdbg.replay.sameness import ReplaySameness
+from agentdbg.replay.spec import mapping, recorded_environment
 from agentdbg.store.reader import DirectoryRunSource
 
-Messages = Sequence[Mapping[str, Any]]
+SHOWN = 120
+ORDER_LOST = "completion order was not kept: an outcome was released after a wait"
+HASH_SEED = (
+    "the recorded process chose its hash seed at random, so the order of sets cannot be repeated: "
+    "sort them, or set PYTHONHASHSEED where the agent runs"
+)
+AT_IMPORT = (
+    "{file} calls its agent while it is imported, and this run is not the first that it makes: "
+    "put the calls below if __name__ == '__main__'"
+)
 
 
-def judge(recorded: DirectoryRunSource, made: Path, tape: Cassette, messages: Messages, timed_out: bool) -> Outcome:
+def judge(recorded: DirectoryRunSource, made: Path, tape: Cassette, report: ChildReport) -> Outcome:
     """Decide how a replay ended.
 
     Args:
         recorded: The source run.
         made: Directory of the replay's own record.
         tape: What was served.
-        messages: What the child said.
-        timed_out: It had to be ended.
+        report: What the child said, and how it ended.
     """
     replayed = DirectoryRunSource(made)
     replayed.index(None)
     try:
-        rules = _Rules(recorded, replayed)
-        found = compare(recorded, replayed, same=rules.same)
-        verdict, reason = _verdict(found, tape, messages, timed_out, rules.used)
-        done = _first(messages, "done") or _first(messages, "stopped") or {}
-        served = sum(1 for step in replayed.steps() if "served_from" in step.attrs)
-        return Outcome(
-            source_run=recorded.summary().run_id,
-            verdict=verdict,
-            reason=reason,
-            first_divergence=found.divergence if verdict in ("diverged", "refused") else None,
-            served=served,
-            unconsumed=len(tape.calls) - served,
-            total=len(tape.calls),
-            refused=tuple(dict(message) for message in messages if message.get("event") == "refused"),
-            tolerated=tuple(dict(message) for message in messages if message.get("event") == "tolerated"),
-            rules_used=tuple(rules.used),
-            guard=("audit",),
-            notes=("completion order was not kept: outcomes were released after a wait",) if done.get("order_lost") else (),
-        )
+        return _Case(recorded, replayed, tape, report).outcome()
     finally:
         replayed.close()
 
 
-def _verdict(
-    found: Comparison, tape: Cassette, messages: Messages, timed_out: bool, rules: Sequence[str]
-) -> tuple[str, str]:
-    refused = _first(messages, "refused")
-    if refused is not None:
-        where = f"under step {refused.get('step')}" if refused.get("step") else "outside every step"
-        return "refused", f"{refused.get('effect')} {refused.get('detail')} at {refused.get('frame')}, {where}"
-    diverged = _first(messages, "diverged")
-    if diverged is not None:
-        at = found.divergence
-        place = f" at step {at.step} ({at.kind} {at.name}) {at.path}" if at is not None else ""
-        return "diverged", f"{diverged.get('name')}: {diverged.get('reason')}{place}"
-    ended = _first(messages, "record_ends")
-    if ended is not None or tape.ends_early:
-        return _ended_early(found, ended is not None)
-    if timed_out:
-        return "timed_out", "the program did not end in time"
-    if _first(messages, "done") is None:
-        return "crashed", "the child ended before the agent returned"
-    if found.identical:
-        used = f" under {len(rules)} rules" if rules else ""
-        return "identical", f"identical{used}: every step, lane, input, argument, result and state agrees"
-    at = found.divergence
-    return "diverged", f"step {at.step} ({at.kind} {at.name}) {at.path}" if at is not None else "the runs differ"
+@dataclass(frozen=True, slots=True)
+class _Ruling:
+    verdict: str
+    reason: str
+    divergence: Divergence | None = None
 
 
-def _ended_early(found: Comparison, at_the_end: bool) -> tuple[str, str]:
-    first = found.divergence
-    if first is None or all(step.status is StepStatus.OPEN for step in found.missing) or (at_the_end and first.got == "no outcome"):
-        return "recording_ended", "agrees as far as the record goes"
-    return "diverged", f"step {first.step} ({first.kind} {first.name}) {first.path}"
+class _Case:
+    def __init__(
+        self, recorded: DirectoryRunSource, replayed: DirectoryRunSource, tape: Cassette, report: ChildReport
+    ) -> None:
+        self._recorded, self._replayed, self._tape, self._report = recorded, replayed, tape, report
+        self._same = ReplaySameness(recorded, replayed)
+        self._done = report.first("done")
+        self._found = compare(recorded, replayed, same=self._same, key=self._same.key, stopped=self._done is None)
+        self._notes: list[str] = []
+
+    def outcome(self) -> Outcome:
+        """Everything there is to say."""
+        report, found = self._report, self._found
+        ruling = self._explained(self._ruling())
+        served = sum(1 for step in self._replayed.steps() if "served_from" in step.attrs)
+        said = self._done or report.first("stopped") or {}
+        if said.get("order_lost"):
+            self._notes.append(ORDER_LOST)
+        if leaky := said.get("leaky"):
+            self._notes.append(f"loaded, and able to get past an audit hook: {', '.join(map(str, leaky))}")
+        complete = ruling.verdict in ("identical", "diverged") and self._done is not None
+        summaries = (self._recorded.summary(), self._replayed.summary())
+        return Outcome(
+            source_run=self._recorded.summary().run_id,
+            verdict=ruling.verdict,
+            reason=ruling.reason,
+            first_divergence=ruling.divergence,
+            answers=six_answers(*summaries, found.pairs, self._same, complete=complete),
+            served=served,
+            unconsumed=len(self._tape.calls) - served,
+            total=len(self._tape.calls),
+            refused=tuple(map(dict, report.all("refused"))),
+            tolerated=tuple(map(dict, report.all("tolerated"))),
+            rules_used=tuple(self._same.used),
+            guard=("audit",),
+            notes=tuple(self._notes),
+            log=report.log,
+        )
+
+    # -- the verdict ------------------------------------------------------------------------------
+
+    def _ruling(self) -> _Ruling:
+        report = self._report
+        if refused := report.first("refused"):
+            return _Ruling("refused", self._refusal(refused), self._found.divergence)
+        if (imported := report.first("at_import")) and (at := self._found.divergence) and at.step == 1:
+            return _Ruling("not_replayable", AT_IMPORT.format(file=imported.get("file")))
+        if diverged := report.first("diverged"):
+            return self._diverged(diverged)
+        if self._tape.ends_early and not report.timed_out and (self._done or report.first("record_ends")):
+            return self._ended_early()
+        if report.timed_out:
+            return _Ruling("timed_out", f"the program did not end in time{self._place_of_rest()}")
+        if self._done is None and self._tape.ends_early and self._found.divergence is None and not self._left_out():
+            return _Ruling("recording_ended", self._agreed())
+        if self._done is None:
+            return _Ruling("crashed", f"the child {report.ending()} before the agent returned{self._place_of_rest()}")
+        return self._finished()
+
+    def _finished(self) -> _Ruling:
+        at = self._found.divergence
+        if self._found.identical:
+            rules = len(self._same.used)
+            under = f" under {rules} rule{'s' if rules > 1 else ''}" if rules else ""
+            return _Ruling("identical", f"identical{under}: every step, lane, input, argument, result and state agrees")
+        if at is None:
+            return _Ruling("diverged", "the runs differ")
+        return _Ruling("diverged", in_words(at), at)
+
+    def _diverged(self, message: Mapping[str, Any]) -> _Ruling:
+        asked = self._replayed.step_by_id(str(message.get("step")))
+        at = self._found.divergence
+        if at is None:
+            if asked is None:
+                return _Ruling("diverged", f"{message.get('name')}: {message.get('reason')}")
+            at = divergence(asked, "$", "the call as recorded", str(message.get("reason")), "order")
+        reason = in_words(at)
+        if asked is not None and not self._explains(at, asked):
+            nearest = nearest_call(self._recorded, self._replayed, asked, self._same)
+            reason += f"; {called(asked)}: {message.get('reason')}" + (f"; {nearest}" if nearest else "")
+        return _Ruling("diverged", reason, at)
+
+    def _explains(self, at: Divergence, asked: Step) -> bool:
+        """Whether the first difference is that call's own, against a recorded call of the same kind and name."""
+        pair = next((a for a, b in self._found.pairs if b is not None and b.id == asked.id), None)
+        return pair is not None and pair.id == at.id and (pair.kind, pair.name) == (asked.kind, asked.name)
+
+    def _ended_early(self) -> _Ruling:
+        at = self._found.divergence
+        if at is None and (left_out := self._left_out()):
+            at = divergence(left_out, "$", called(left_out), "(the run ended)", "order")
+        if at is not None:
+            return _Ruling("diverged", in_words(at), at)
+        return _Ruling("recording_ended", self._agreed())
+
+    def _left_out(self) -> Step | None:
+        """A recorded call with an outcome that the replay never made."""
+        return next((step for step in self._found.missing if has_ended(step) and step.fingerprint), None)
+
+    def _agreed(self) -> str:
+        last = next((step for step in reversed(self._recorded.steps()) if step.kind is not Kind.AGENT), None)
+        place = f", to step {last.n}, {called(last)}" if last is not None else ""
+        return f"agrees as far as the record goes{place}"
+
+    def _refusal(self, refused: Mapping[str, Any]) -> str:
+        step = self._replayed.step_by_id(str(refused.get("step")))
+        where = f"under step {step.n}, {called(step)}" if step is not None else "outside every step"
+        return f"{refused.get('effect')} {refused.get('detail')} at {refused.get('frame')}, {where}"
+
+    def _place_of_rest(self) -> str:
+        """Where a replay that did not end stands."""
+        inner = [step for step in self._replayed.steps() if not has_ended(step) and step.kind is not Kind.AGENT]
+        if inner:
+            return f", in step {inner[-1].n}, {called(inner[-1])}"
+        steps = self._replayed.steps()
+        return f", after step {steps[-1].n}, {called(steps[-1])}" if len(steps) else ""
+
+    # -- its cause --------------------------------------------------------------------------------
+
+    def _explained(self, ruling: _Ruling) -> _Ruling:
+        """Name causes that lie outside the compared content."""
+        at = ruling.divergence
+        if at is None or at.cause == "redaction":
+            return ruling
+        cause = at.cause
+        if _reordered(at.expected, at.got) and not self._has_hash_seed():
+            cause = "environment"
+            self._notes.append(HASH_SEED)
+        elif _only_numbers(at.expected, at.got) and (self._done or self._report.first("diverged") or {}).get(
+            "unpinned"
+        ):
+            cause = "clock"
+        return replace(ruling, divergence=replace(at, cause=cause))
+
+    def _has_hash_seed(self) -> bool:
+        found = recorded_environment(self._recorded)
+        value = mapping(mapping(found.get("env")).get("PYTHONHASHSEED")).get("value")
+        return isinstance(value, str) and value != "random"
 
 
-def _first(messages: Messages, event: str) -> Mapping[str, Any] | None:
-    return next((message for message in messages if message.get("event") == event), None)
+def in_words(at: Divergence) -> str:
+    """A divergence as one line."""
+    place = f"step {at.step}, {at.kind} {at.name}"
+    where = "" if at.path == "$" else f" {at.path}"
+    return f"{place}:{where} expected {_cut(at.expected)}, got {_cut(at.got)}"
 
 
-class _Rules:
-    """Bodies are the same when their bytes are, or when only volatile fields or another key's placeholders differ."""
-
-    def __init__(self, recorded: RunSource, replayed: RunSource) -> None:
-        self._recorded, self._replayed = recorded, replayed
-        self._volatile = [path for paths in volatile_rules(recorded.summary().meta).paths.values() for path in paths]
-        kids = [_kid(source.summary().meta) for source in (recorded, replayed)]
-        self._bijection = PlaceholderBijection(*kids) if kids[0] != kids[1] else None
-        self.used: list[str] = []
-
-    def same(self, a: BodyRef | None, b: BodyRef | None) -> bool:
-        """Whether two bodies count as the same."""
-        if a is None or b is None:
-            return a is b
-        if a.sha256 == b.sha256:
-            return True
-        try:
-            left, right = self._recorded.body(a), self._replayed.body(b)
-        except BodyMissing:
-            return False
-        if self._alike(left, right):
-            return True
-        return self._without_volatile(left, right)
-
-    def _alike(self, left: bytes, right: bytes) -> bool:
-        if left == right:
-            return True
-        if self._bijection is None:
-            return False
-        return bool(self._bijection.same(left.decode("utf-8", "replace"), right.decode("utf-8", "replace")))
-
-    def _without_volatile(self, left: bytes, right: bytes) -> bool:
-        try:
-            kept_left, dropped = drop_volatile(loads(left), self._volatile)
-            kept_right, dropped_right = drop_volatile(loads(right), self._volatile)
-        except ValueError:
-            return False
-        if not dropped or dropped != dropped_right or not self._alike(dumps(kept_left), dumps(kept_right)):
-            return False
-        self.used.extend(path for path in dropped if path not in self.used)
-        return True
+def _cut(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= SHOWN else line[:SHOWN] + "…"
 
 
-def _kid(meta: Mapping[str, Json]) -> str:
-    rules = meta.get("rules")
-    redaction = rules.get("redaction") if isinstance(rules, dict) else None
-    return str(cast("dict[str, Json]", redaction).get("kid", "")) if isinstance(redaction, dict) else ""
+def _reordered(expected: str, got: str) -> bool:
+    """Whether two texts hold the same words in another order."""
+    left, right = re.findall(r"\w+", expected), re.findall(r"\w+", got)
+    return len(left) > 1 and left != right and sorted(left) == sorted(right)
 
 
+def _only_numbers(expected: str, got: str) -> bool:
+    """Whether two texts differ in numbers, dates or ids only."""
+    return expected != got and re.sub(r"[0-9a-fA-F.:-]+", "#", expected) == re.sub(r"[0-9a-fA-F.:-]+", "#", got)

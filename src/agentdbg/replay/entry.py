@@ -1,0 +1,146 @@
+"""The recorded entry point, found again in the program as it is now, and called with the recorded arguments."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+import sys
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import Any
+
+from agentdbg.model.canonical import Opaque, loads
+
+
+class CannotStart(Exception):
+    """The recorded entry point cannot be called here."""
+
+
+def load(entry: Mapping[str, Any], file: str | None) -> Callable[..., Any]:
+    """Import the program and look the agent up.
+
+    Raises:
+        CannotStart: The program or the agent is not there any more.
+    """
+    name = str(entry["module"])
+    module = _script(file) if name == "__main__" else _module(name)
+    found: Any = module
+    for part in str(entry["qualname"]).split("."):
+        found = getattr(found, part, None)
+        if found is None:
+            raise CannotStart(f"{file or name} has no {entry['qualname']} any more: the program has changed")
+    if not callable(found):
+        raise CannotStart(f"{entry['qualname']} is no function any more")
+    target: Callable[..., Any] = found
+    return target
+
+
+def start(target: Callable[..., Any], arguments_path: str, items: int | None) -> object:
+    """Call the agent and see it through; of a generator that was given up, take as many items as then.
+
+    Raises:
+        CannotStart: The recorded arguments do not fit it.
+    """
+    with open(arguments_path, "rb") as file:
+        arguments = loads(file.read())
+    if not isinstance(arguments, dict):
+        raise CannotStart("the recorded arguments are no mapping")
+    agent = getattr(getattr(target, "__wrapped__", target), "__agentdbg_agent__", None)
+    for name, make in (agent.factories if agent is not None else {}).items():
+        arguments[name] = make()
+    bound = _bind(target, arguments)
+    return _finish(target(*bound.args, **bound.kwargs), items)
+
+
+def _module(name: str) -> ModuleType:
+    try:
+        module = importlib.import_module(name)
+    except ModuleNotFoundError as problem:
+        if problem.name is None or not (name + ".").startswith(problem.name + "."):
+            raise
+        raise CannotStart(f"the recorded program is not there: no module {problem.name}") from problem
+    sys.modules["__main__"] = module  # recorded exceptions of a program run with -m are named after __main__
+    return module
+
+
+def _script(file: str | None) -> ModuleType:
+    """Run a script under another name than ``__main__``, as a spawned worker process does."""
+    if not file or not os.path.isfile(file):
+        raise CannotStart(f"the recorded program is not there: {file}")
+    with open(file, "rb") as source:
+        code = compile(source.read(), file, "exec", dont_inherit=True)
+    module = ModuleType("__mp_main__")
+    module.__file__ = file
+    sys.modules["__main__"] = sys.modules["__mp_main__"] = module
+    sys.path[0:0] = [os.path.dirname(file)]
+    exec(code, vars(module))
+    return module
+
+
+def _bind(target: Callable[..., Any], arguments: dict[str, Any]) -> inspect.BoundArguments:
+    signature = inspect.signature(target)
+    parameters = signature.parameters
+    if set(arguments) == {"args", "kwargs"} and not set(arguments) <= set(parameters):
+        return signature.bind(*arguments["args"], **arguments["kwargs"])
+    unknown = sorted(set(arguments) - set(parameters))
+    if unknown:
+        raise CannotStart(f"{_name(target)} has no parameter {unknown[0]!r} any more")
+    optional = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    for name, parameter in parameters.items():
+        if isinstance(arguments.get(name), Opaque):
+            raise CannotStart(f"argument {name} of {_name(target)} could not be recorded")
+        if name not in arguments and parameter.default is parameter.empty and parameter.kind not in optional:
+            raise CannotStart(_lacking(target, name))
+    bound = inspect.BoundArguments(signature, {})  # type: ignore[arg-type]  # an ordinary dict keeps order
+    bound.arguments.update({name: arguments[name] for name in parameters if name in arguments})
+    return bound
+
+
+def _lacking(target: Callable[..., Any], name: str) -> str:
+    if name in ("self", "cls"):
+        return (
+            f"{_name(target)} is a method, and its object is not in the record: "
+            f"declare how to make one, @agentdbg.agent(factories={{{name!r}: …}})"
+        )
+    return f"{_name(target)} has a new parameter {name!r} that the record has no value for"
+
+
+def _name(target: Callable[..., Any]) -> str:
+    return str(getattr(target, "__qualname__", target))
+
+
+def _finish(made: Any, items: int | None) -> object:
+    if inspect.iscoroutine(made):
+        import asyncio
+
+        return asyncio.run(made)
+    if inspect.isgenerator(made):
+        return _take(made, items)
+    if inspect.isasyncgen(made):
+        import asyncio
+
+        return asyncio.run(_take_async(made, items))
+    return made
+
+
+def _take(source: Any, items: int | None) -> list[object]:
+    taken: list[object] = []
+    while items is None or len(taken) < items:
+        try:
+            taken.append(next(source))
+        except StopIteration:
+            return taken
+    source.close()
+    return taken
+
+
+async def _take_async(source: Any, items: int | None) -> list[object]:
+    taken: list[object] = []
+    while items is None or len(taken) < items:
+        try:
+            taken.append(await anext(source))
+        except StopAsyncIteration:
+            return taken
+    await source.aclose()
+    return taken

@@ -1,0 +1,130 @@
+"""What a replay's child process is told: the entry point, its arguments, its surroundings."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import cast
+
+from agentdbg.model.records import Json, Kind, Step
+from agentdbg.replay.cassette import volatile_rules
+from agentdbg.replay.trust import roots_of
+from agentdbg.store.journal import ref_from
+from agentdbg.store.protocols import BodyMissing
+from agentdbg.store.reader import DirectoryRunSource
+
+_SECRET_NAMES = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL")
+_RESTORED = re.compile(
+    r"LANG|LANGUAGE|LC_[A-Z]+|TZ|NO_COLOR|CI|SOURCE_DATE_EPOCH|PYTHON(HASHSEED|UTF8|IOENCODING|OPTIMIZE|DEVMODE)"
+)
+"""Variables whose recorded values are restored: those that change what a program computes and cannot make it load code."""
+
+
+def write_spec(
+    source: DirectoryRunSource, scratch: Path, run_id: str, *, tolerate: Sequence[str], control_fd: int
+) -> dict[str, object]:
+    """Write ``spec.json`` and ``arguments`` for the child; returns the specification."""
+    summary = source.summary()
+    entry = mapping(summary.meta.get("entry"))
+    roots = roots_of(summary)
+    ref = ref_from(entry.get("args"))
+    (scratch / "arguments").write_bytes(source.body(ref) if ref is not None else b"{}")
+    target = mapping(entry.get("callable"))
+    cwd = expand(str(entry.get("cwd", "")), roots)
+    rules = volatile_rules(summary.meta)
+    spec: dict[str, object] = {
+        "cassette": str(scratch / "cassette"),
+        "run_id": run_id,
+        "meta": {"mode": "exact", "replay_of": summary.run_id, "from_step": 0},
+        "roots": roots or {"root": str(scratch / "cwd"), "venv": sys.prefix, "home": os.path.expanduser("~")},
+        "entry": target,
+        "file": expand(str(target.get("file", "")), roots),
+        "path": [expand(str(place), roots) for place in cast("list[Json]", entry.get("path") or [])],
+        "argv": [str(word) for word in cast("list[Json]", entry.get("argv") or ["agent"])],
+        "arguments": str(scratch / "arguments"),
+        "items": _items(source),
+        "cwd": cwd if os.path.isdir(cwd) else str(scratch / "cwd"),
+        "started_at": summary.started_at,
+        "allow_write": [str(scratch)],
+        "tolerate": list(tolerate),
+        "volatile": {"version": rules.version, "paths": {name: list(paths) for name, paths in rules.paths.items()}},
+        "control_fd": control_fd,
+    }
+    (scratch / "spec.json").write_text(json.dumps(spec), encoding="utf-8")
+    return spec
+
+
+def child_environment(source: DirectoryRunSource, spec: Mapping[str, object], scratch: Path) -> dict[str, str]:
+    """The child's variables: this user's, with the recorded ones that change results, and dummies for absent secrets."""
+    recorded = mapping(recorded_environment(source).get("env"))
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("AGENTDBG")}
+    for name in [name for name in environ if recorded and _RESTORED.fullmatch(name)]:
+        del environ[name]
+    for name, about in recorded.items():
+        value = mapping(about).get("value")
+        if isinstance(value, str) and _RESTORED.fullmatch(name):
+            environ[name] = value
+        elif name not in environ and any(word in name.upper() for word in _SECRET_NAMES):
+            environ[name] = "agentdbg-dummy"
+    kept = ("AGENTDBG_REDACTION_KEY", "AGENTDBG_REDACTION_KEY_FILE", "AGENTDBG_DEBUG")
+    package = str(Path(__file__).resolve().parents[2])
+    path = [place for place in cast("list[str]", spec["path"]) if os.path.isdir(place)]
+    return {
+        **environ,
+        **{name: os.environ[name] for name in kept if name in os.environ},
+        "AGENTDBG_STORE": str(scratch / "store"),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONPATH": os.pathsep.join(dict.fromkeys([*path, str(spec["cwd"]), package])),
+        "TMPDIR": str(scratch / "tmp"),
+    }
+
+
+def recorded_environment(source: DirectoryRunSource) -> dict[str, Json]:
+    """What was captured of the recording process; empty when nothing was."""
+    for event in source.extra_events("environment"):
+        ref = ref_from(event.members.get("body"))
+        try:
+            found = json.loads(source.body(ref)) if ref is not None else None
+        except (BodyMissing, ValueError):
+            found = None
+        if isinstance(found, dict):
+            return cast("dict[str, Json]", found)
+    return {}
+
+
+def interpreter(source: DirectoryRunSource) -> str:
+    """The recorded virtual environment's Python, where it is still there."""
+    venv = roots_of(source.summary()).get("venv", "")
+    own = f"{venv}/bin/python" if venv else ""
+    return own if own and os.access(own, os.X_OK) else sys.executable
+
+
+def expand(path: str, roots: Mapping[str, str]) -> str:
+    """A recorded path on this machine."""
+    for name, root in roots.items():
+        if path == f"{{{name}}}" or path.startswith(f"{{{name}}}/"):
+            return root + path[len(name) + 2 :]
+    return path
+
+
+def mapping(value: object) -> dict[str, Json]:
+    """A JSON object, or an empty one in place of anything else."""
+    return cast("dict[str, Json]", value) if isinstance(value, dict) else {}
+
+
+def _items(source: DirectoryRunSource) -> int | None:
+    """How many items of a generator agent were consumed, when it was given up before its end."""
+    steps = source.steps()
+    root: Step | None = steps[0] if len(steps) else None
+    if root is None or root.kind is not Kind.AGENT or root.status.value != "partial" or root.result is None:
+        return None
+    try:
+        found = json.loads(source.body(root.result))
+    except (BodyMissing, ValueError):
+        return None
+    items = found.get("items") if isinstance(found, dict) else None
+    return len(items) if isinstance(items, list) else None
