@@ -99,9 +99,7 @@ def read_document(raw: bytes) -> Document:
     salvage = _Salvage(text)
     value = salvage.outer()
     left = len(text) - salvage.at
-    return Document(
-        value, f"it breaks off or is damaged {left:,} characters before its end; what stands before is shown"
-    )
+    return Document(value, f"it is damaged or breaks off {left:,} characters before its end; what precedes is shown")
 
 
 class _Salvage:

@@ -167,6 +167,7 @@ class _Conversation:
         return waiting and message.get("role") == "user" and not members(message.get("extra")).get("interrupt_type")
 
     def _answer(self, index: int, message: Members) -> None:
+        self.open = [call for call in self.open if call.call_id is not None]
         response = says.response_of(message)
         output: Json = response or {"choices": [{"index": 0, "message": _bare(message)}]}
         cost = members(message.get("extra")).get("cost")
@@ -191,7 +192,7 @@ class _Conversation:
         attrs: dict[str, Json] = {"model_asked": asked, "model": response.get("model")}
         attrs |= {key: response.get(member) for key, member in _FACTS.items()}
         attrs |= {"finish_reason": says.finish_of(response), **facts}
-        holes = ()
+        holes: tuple[str, ...] = ()
         if response.get("previous_response_id"):
             attrs["previous_response_id"] = response["previous_response_id"]
             holes = ("the request may have named an earlier response instead of repeating what was said before",)

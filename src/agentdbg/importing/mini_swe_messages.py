@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -137,9 +138,8 @@ def calls_of(message: Members) -> list[Call]:
     listed = message.get("tool_calls")
     calls = [_chat_call(members(item)) for item in listed] if isinstance(listed, list) else []
     output = message.get("output")
-    for item in output if isinstance(output, list) else ():
-        if members(item).get("type") == "function_call":
-            calls.append(_named_call(members(item), members(item).get("call_id")))
+    items = [members(item) for item in output] if isinstance(output, list) else []
+    calls.extend(_named_call(item, item.get("call_id")) for item in items if item.get("type") == "function_call")
     if calls:
         return calls
     actions = members(message.get("extra")).get("actions")
@@ -180,16 +180,14 @@ def _chat_call(item: Members) -> Call:
 def _named_call(function: Members, call_id: Json) -> Call:
     arguments = function.get("arguments")
     if isinstance(arguments, str):
-        try:
+        with suppress(ValueError):  # what the model wrote may be no JSON: then it is shown as it is
             arguments = loads_json(arguments)
-        except ValueError:
-            pass  # the model wrote no JSON: shown as it is
     return Call(text(function.get("name")), arguments, text(call_id) or None)
 
 
 def _action(item: Json) -> Call:
     action = members(item)
-    command = action["command"] if "command" in action else item
+    command = action.get("command", item)
     return Call(SHELL, {"command": command}, text(action.get("tool_call_id")) or None)
 
 
