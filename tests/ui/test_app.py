@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from agentdbg.model.records import RunStatus
 from agentdbg.ui.app import AgentDbg
 from agentdbg.ui.screens.debugger import DebuggerScreen
 from agentdbg.ui.screens.runs import RunsScreen
-from tests.support.refund_run import refund_store
+from tests.support.refund_run import refund_run, refund_store
 from tests.support.screens import INCIDENT, app_on, app_on_runs, settle, shown
 
 
@@ -23,6 +24,17 @@ async def test_it_opens_at_a_step() -> None:
     async with app.run_test(size=(120, 40)):
         assert "step 3/17" in shown(app)
         assert "Plan: read the order, then the policy, then decide." in shown(app)
+
+
+async def test_a_running_run_is_followed_by_itself_unless_a_step_is_named() -> None:
+    app = app_on(refund_run(status=RunStatus.RUNNING, crash=True))
+    async with app.run_test(size=(120, 40)):
+        assert "step 13/13" in shown(app)
+        assert "▼ following" in shown(app)
+    app = app_on(refund_run(status=RunStatus.RUNNING, crash=True), step=2)
+    async with app.run_test(size=(120, 40)):
+        assert "step 2/13" in shown(app)
+        assert "not following" in shown(app)
 
 
 async def test_a_run_that_is_not_there_is_a_banner_over_the_list() -> None:

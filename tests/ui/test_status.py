@@ -37,6 +37,11 @@ def test_a_live_run_says_how_it_is_followed() -> None:
     source.arrive(*plain_steps(3))
     session.poll()
     assert "▼ 3 new: F follows · polling" in line(session, "polling")
+    source.run = replace(source.run, status=RunStatus.OK)
+    session.poll()
+    assert line(session).endswith("▼ 3 new: G goes there ")
+    source.run = replace(source.run, status=RunStatus.RUNNING)
+    session.poll()
     session.last()
     assert "▼ following" in line(session)
 

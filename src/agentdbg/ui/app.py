@@ -9,6 +9,7 @@ from agentdbg.config.settings import settings
 from agentdbg.debugging.document import Tone
 from agentdbg.debugging.flagging import flag_runs
 from agentdbg.debugging.session import Session
+from agentdbg.model.records import RunStatus
 from agentdbg.store.address import resolve
 from agentdbg.store.protocols import RunSource, RunStore
 from agentdbg.ui import guard, tones
@@ -45,7 +46,7 @@ class AgentDbg(guard.GuardedApp, inherit_bindings=False):
             address: Run to open; the run list for ``None``.
             step: Number of the step to start at, instead of the scene.
             theme: Name of a theme; an unknown one is reported.
-            follow: Stay at the tail of the run.
+            follow: Stay at the tail of the run; a running one is followed by itself, unless a step is named.
             keys: The user's own keys, by action.
             animated: Whether signs beat and lists are read again by themselves.
         """
@@ -103,7 +104,8 @@ class AgentDbg(guard.GuardedApp, inherit_bindings=False):
         return screen is self._root
 
     def _debugger_on(self, source: RunSource, step: int | None) -> DebuggerScreen:
-        session = Session(source, follow=self._follow)
+        running = source.summary().status is RunStatus.RUNNING
+        session = Session(source, follow=self._follow or (running and step is None))
         if step is not None:
             session.goto_number(step)
         return DebuggerScreen(session)

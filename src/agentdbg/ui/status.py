@@ -57,7 +57,7 @@ def _tail(session: Session, watching: str) -> list[Span]:
     if session.indexing:
         return [span("reading the record …", Tone.DIM)]
     if not marks.is_live(session.summary):
-        return []
+        return [span(f"▼ {session.unseen} new: G goes there", Tone.ACCENT)] if session.unseen else []
     spans = []
     if session.follow:
         spans.append(span("▼ following", Tone.OK))

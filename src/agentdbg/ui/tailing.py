@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from textual.timer import Timer
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from agentdbg.ui.screens.debugger import DebuggerScreen
 
 LOOK_SECONDS: Final = 1.0
+GATHER_SECONDS: Final = 5.0
+"""Pause between two passes over a long run that grows."""
+_OFTEN: Final = 20_000
 INDEX_SECONDS: Final = 0.02
 """Pause between two pieces of a record that is being read for the first time."""
 
@@ -29,6 +33,7 @@ class Tail:
         self._session = session
         self._unwatch: Callable[[], None] | None = None
         self._timer: Timer | None = None
+        self._next_gather = 0.0
 
     @property
     def kind(self) -> str:
@@ -61,7 +66,8 @@ class Tail:
         if session.indexing != indexing or not marks.is_live(session.summary):
             self.stop()
             self.start()
-        if not session.indexing:
+        if not session.indexing and (session.count < _OFTEN or not session.live or monotonic() >= self._next_gather):
+            self._next_gather = monotonic() + GATHER_SECONDS
             self._screen.gather()
         self._screen.present_news(keep_place=session.cursor == cursor)
 

@@ -35,6 +35,10 @@ def test_an_intent_without_outcome_says_so() -> None:
     assert "T-2041/refund" in text
 
 
+def test_a_call_that_still_runs_is_not_called_unfinished() -> None:
+    assert "no outcome yet" in text_of(tool_tab(Session(refund_run(crash=True, status=RunStatus.RUNNING))))
+
+
 def test_other_kinds_of_steps() -> None:
     assert "a model call, not a tool" in shown(3)
     assert "Approval      refund over 200 EUR" in shown(12)

@@ -26,8 +26,7 @@ def output_tab(session: Session) -> Document:
         partial = _stream_so_far(session.source, step)
         if partial is not None:
             return Document((*sections, partial))
-        waiting = step.status is StepStatus.OPEN
-        sections.append(note("empty", "no outcome was recorded: the intent stands alone" if waiting else "no output"))
+        sections.append(note("empty", _silence(session, step)))
         return Document(tuple(sections))
     if step.kind is not Kind.MODEL:
         sections.append(body_section(session.source, "result", "Result", step.result))
@@ -42,6 +41,12 @@ def output_tab(session: Session) -> Document:
         )
     )
     return Document(tuple(sections))
+
+
+def _silence(session: Session, step: Step) -> str:
+    if step.status is not StepStatus.OPEN:
+        return "no output"
+    return "no outcome yet" if session.live else "no outcome was recorded: the intent stands alone"
 
 
 def outcome_rows(step: Step) -> list[Row]:

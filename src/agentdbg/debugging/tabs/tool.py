@@ -34,7 +34,8 @@ def tool_tab(session: Session) -> Document:
     if step.result is not None:
         sections.append(body_section(session.source, "result", "Result", step.result))
     elif step.status is StepStatus.OPEN:
-        sections.append(note("no-result", "no outcome: the call began, and nothing says how it ended", Tone.WARN))
+        unfinished = "no outcome yet" if session.live else "no outcome: the call began, and nothing says how it ended"
+        sections.append(note("no-result", unfinished, Tone.WARN))
     return Document(tuple(sections))
 
 

@@ -159,13 +159,14 @@ class BodyView(LineView):
         lines: list[tuple[Section, SafeText | Row, bool]] = []
         wanted: list[Section] = []
         read = 0
-        content_before = False
+        content_before = set_apart = False
         for section in self.document.sections:
+            if set_apart or (content_before and section.title):
+                lines.append((section, (), False))
             if section.title:
-                if content_before:
-                    lines.append((section, (), False))
                 lines.append((section, section.title, True))
             content_before = self.is_open(section)
+            set_apart = content_before and bool(section.title)
             if not content_before:
                 continue
             block = self._blocks.get(section.key)
