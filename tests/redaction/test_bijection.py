@@ -59,3 +59,12 @@ def test_surrogate_integers_match_like_placeholders() -> None:
     pairs.surrogates(ours.surrogates(), theirs.surrogates())
     assert pairs.same(*texts)
     assert not pairs.same(texts[0], texts[1].replace("123456", "123457"))
+
+
+def test_a_served_placeholder_stands_beside_the_own_one_of_the_same_value() -> None:
+    ours, theirs = Gate(A), Gate(B)
+    pairs = PlaceholderBijection(A.kid, B.kid)
+    served = ours.text(f"answer {ONE}")
+    assert pairs.same(ours.text(f"call {ONE}"), theirs.text(f"call {ONE}"))
+    assert pairs.same(served, served)
+    assert not pairs.same(ours.text(f"call {ONE}"), theirs.text(f"call {TWO}"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from urllib.parse import quote_plus
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -391,3 +392,17 @@ def test_what_was_redacted_under_a_telling_name_stays_as_it_is_when_it_comes_bac
     again = gate()
     again.adopt(json.dumps(seen, ensure_ascii=False))
     assert again.value(seen) is seen
+
+
+def test_a_private_key_is_the_same_with_its_line_breaks_escaped_or_not() -> None:
+    key = SECRETS["pem"]
+    first, second = gate(), gate()
+    assert first.text(repr({"k": key})) == repr({"k": first.text(key)})
+    assert second.text(json.dumps([key])) == json.dumps([second.text(key)], ensure_ascii=False)
+    assert first.text(key) == second.text(key)
+
+
+def test_a_known_value_is_found_in_a_form_with_its_blanks_as_plus_signs() -> None:
+    known = gate()
+    mark = known.text(SECRETS["phone_e164"])
+    assert known.text(f"/q?n=1&tel={quote_plus(SECRETS['phone_e164'])}&m=2") == f"/q?n=1&tel={mark}&m=2"

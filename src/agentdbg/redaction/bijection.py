@@ -30,7 +30,10 @@ class PlaceholderBijection:
         self._ints_b.update((str(n), p) for n, p in b)
 
     def same(self, a_text: str, b_text: str) -> bool:
-        """Return whether two texts are equal up to the mapping; the mapping grows only when they are."""
+        """Return whether two texts are equal up to the mapping; the mapping grows only when they are.
+
+        A placeholder always matches itself.
+        """
         if a_text == b_text and (self._exact or (OPEN not in a_text and not self._ints_a and not self._ints_b)):
             return True
         if self._exact:
@@ -45,6 +48,8 @@ class PlaceholderBijection:
         forth: dict[str, str] = {}
         back: dict[str, str] = {}
         for a, b in pairs:
+            if a == b:
+                continue  # served from the other run: it may stand beside the own placeholder of the same value
             if _shape(a) != _shape(b):
                 return False
             if self._forth.get(a, forth.setdefault(a, b)) != b or self._back.get(b, back.setdefault(b, a)) != a:

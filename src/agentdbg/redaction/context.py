@@ -128,8 +128,13 @@ def _scan_pem(text: str, data: bytes, found: list[Span]) -> None:
         if head is not None:
             tail = _re("pem_whole").match(text, head.end()) or _re("pem_cut").match(text, head.end())
             end = tail.end() if tail is not None else head.end()
-            found.append(Span(at, end, "private_key", text[at:end]))
+            found.append(Span(at, end, "private_key", _unfolded(text[at:end])))
         at = data.find(b"-----BEGIN ", end)
+
+
+def _unfolded(key: str) -> str:
+    """A private key whose line breaks are written as escapes, as it is."""
+    return re.sub(r"\\+([nr])", lambda m: "\n" if m[1] == "n" else "\r", key) if "\\" in key else key
 
 
 def _name_start(shape: bytes, lower: bytes, at: int, after: int) -> int:

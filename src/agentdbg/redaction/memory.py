@@ -61,13 +61,14 @@ class Memory:
         """Remember a value with its JSON-escaped and percent-encoded forms."""
         if len(value) < SHORTEST or value in self._forms or not _worth(value):
             return
-        from urllib.parse import quote
+        from urllib.parse import quote, quote_plus
 
         letters = value.replace("-", "").replace("_", "")
         word = letters.isalpha() and (letters.islower() or letters.istitle() or letters.isupper()) and len(value) < 16
         bounded = word or (value.isdigit() and len(value) < 8)
         forms = {value: None, json.dumps(value)[1:-1]: None, json.dumps(value, ensure_ascii=False)[1:-1]: None}
         forms[quote(value, safe="", errors="replace")] = None
+        forms[quote_plus(value, errors="replace")] = None
         for form in forms:
             if form not in self._forms:
                 self._add(Known(form, kind, value, bounded))
