@@ -11,7 +11,9 @@ import pytest
 
 from tests.support.replay_lab import SRC, EffectServer, ReplayLab
 
-_WARM = "import agentdbg.replay.child, agentdbg.recording.agent_calls, agentdbg.recording.http_seam, asyncio, httpx, runpy"
+_WARM = (
+    "import agentdbg.replay.child, agentdbg.recording.agent_calls, agentdbg.recording.http_seam, asyncio, httpx, runpy"
+)
 
 
 @pytest.fixture(scope="session")
@@ -32,9 +34,7 @@ def effect_server() -> Iterator[EffectServer]:
 
 
 @pytest.fixture
-def lab(
-    tmp_path: Path, byte_code: Path, effect_server: EffectServer, monkeypatch: pytest.MonkeyPatch
-) -> ReplayLab:
+def lab(tmp_path: Path, byte_code: Path, effect_server: EffectServer, monkeypatch: pytest.MonkeyPatch) -> ReplayLab:
     """An empty laboratory."""
     monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(byte_code))
     return ReplayLab(tmp_path, effect_server)

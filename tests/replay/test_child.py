@@ -36,7 +36,10 @@ EFFECTS = {
         "sqlite3.connect",
     ),
     "socket": ("socket.create_connection(('127.0.0.1', int(os.environ['PORT']))).close()", "socket.connect"),
-    "urllib": ("urllib.request.urlopen(f'http://127.0.0.1:{os.environ[\"PORT\"]}/refund', b'x').close()", "socket.connect"),
+    "urllib": (
+        "urllib.request.urlopen(f'http://127.0.0.1:{os.environ[\"PORT\"]}/refund', b'x').close()",
+        "socket.connect",
+    ),
     "remove": (
         "place = os.environ['OUTSIDE'] + '/gone'; os.path.exists(place) or open(place, 'x').close(); os.remove(place); "
         "open(place, 'x').close()",

@@ -135,7 +135,9 @@ if __name__ == "__main__":
 
 
 def test_a_local_function_cannot_be_called_again(lab: ReplayLab) -> None:
-    lab.record(TOOL + "def make():\n    @agentdbg.agent\n    def run():\n        return look('a')\n    return run\nmake()()\n")
+    lab.record(
+        TOOL + "def make():\n    @agentdbg.agent\n    def run():\n        return look('a')\n    return run\nmake()()\n"
+    )
     outcome = lab.replay()
     assert outcome.verdict == "not_replayable"
     assert "local function" in outcome.reason

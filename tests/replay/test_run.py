@@ -163,5 +163,7 @@ def test_the_outcome_document_has_every_member(lab: ReplayLab) -> None:
         "final",
         "intended",
     ]
-    assert {answer["changed"] for answer in answers if answer["question"] in ("arguments", "results", "final")} == {"no"}
+    assert {answer["changed"] for answer in answers if answer["question"] in ("arguments", "results", "final")} == {
+        "no"
+    }
     json.dumps(members)

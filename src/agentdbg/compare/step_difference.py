@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from agentdbg.compare.first_difference import ABSENT, Difference, first_difference
@@ -39,6 +40,7 @@ class Divergence:
         id: That step's permanent id.
         path: JSON path, or the name of the fact that differs.
         cause: Cause class as in the command line contract.
+        reordered: Both sides hold the same words, in another order.
     """
 
     step: int
@@ -49,6 +51,7 @@ class Divergence:
     expected: str
     got: str
     cause: str
+    reordered: bool = False
 
 
 class Sameness(Protocol):
@@ -103,9 +106,10 @@ class StepJudge:
         return None
 
     def _facts(self, a: Step, b: Step) -> Iterator[tuple[str, str, str, str]]:
-        if a.kind is not b.kind:
-            yield "$", f"{a.kind.value} {a.name}", f"{b.kind.value} {b.name}", "order"
-        yield "name", a.name, b.name, "model_id" if a.kind is Kind.MODEL else "order"
+        if a.kind is b.kind is Kind.MODEL:
+            yield "name", a.name, b.name, "model_id"
+        else:
+            yield "$", called(a), called(b), "order"
         yield "effect", a.effect or "", b.effect or "", "version"
         yield "idempotency_key", a.idempotency_key or "", b.idempotency_key or "", "arguments"
         yield "spawned", _spawned(a), _spawned(b), "order"
@@ -124,7 +128,8 @@ class StepJudge:
         except BodyMissing as problem:
             return divergence(a, "$", _short(left), f"{_short(right)} ({problem})", cause)
         found = first_difference(expected, got) or Difference("$", _short(left), _short(right))
-        return divergence(a, found.path, found.expected, found.got, cause)
+        what = divergence(a, found.path, found.expected, found.got, cause)
+        return replace(what, reordered=_reordered(expected, got))
 
     def _input(self, a: Step, b: Step) -> Divergence | None:
         left, right = self._recorded.segments(a), self._other.segments(b)
@@ -137,7 +142,8 @@ class StepJudge:
         except (BodyMissing, ValueError) as problem:
             return divergence(a, "$", "the recorded input", str(problem), "input.history")
         found = first_difference(expected, got) or Difference("$", _short_input(a), _short_input(b))
-        return divergence(a, found.path, found.expected, found.got, _input_cause(found.path, expected, got))
+        what = divergence(a, found.path, found.expected, found.got, _input_cause(found.path, expected, got))
+        return replace(what, reordered=_reordered(expected, got))
 
 
 def divergence(step: Step, path: str, expected: str, got: str, cause: str) -> Divergence:
@@ -145,6 +151,11 @@ def divergence(step: Step, path: str, expected: str, got: str, cause: str) -> Di
     if _PLACEHOLDER in expected or _PLACEHOLDER in got:
         cause = "redaction"
     return Divergence(step.n, step.id, step.kind.value, step.name, path, expected, got, cause)
+
+
+def called(step: Step) -> str:
+    """A step as people call it."""
+    return f"{step.kind.value} {step.name}"
 
 
 def has_ended(step: Step) -> bool:
@@ -160,6 +171,11 @@ def _spawned(step: Step) -> str:
 def _errors(a: Step, b: Step) -> Iterator[tuple[str, str, str]]:
     yield "error.type", a.error.type if a.error else "", b.error.type if b.error else ""
     yield "error.message", a.error.message if a.error else "", b.error.message if b.error else ""
+
+
+def _reordered(expected: Json, got: Json) -> bool:
+    left, right = (re.findall(r"\w+", dumps_json(value)) for value in (expected, got))
+    return len(left) > 1 and left != right and sorted(left) == sorted(right)
 
 
 def _value(source: RunSource, ref: BodyRef | None) -> Json:

@@ -8,11 +8,20 @@ from itertools import zip_longest
 from typing import TypeAlias
 
 from agentdbg.compare.lane_pairs import Lane, LanePair, met_steps, pair_lanes, tree
-from agentdbg.compare.step_difference import ENCLOSING, ByHash, Divergence, Sameness, StepJudge, divergence, has_ended
+from agentdbg.compare.step_difference import (
+    ENCLOSING,
+    ByHash,
+    Divergence,
+    Sameness,
+    StepJudge,
+    called,
+    divergence,
+    has_ended,
+)
 from agentdbg.model.records import RunStatus, Step
 from agentdbg.store.protocols import RunSource
 
-__all__ = ["Comparison", "Divergence", "StepPair", "compare", "met_steps"]
+__all__ = ["Comparison", "Divergence", "StepPair", "called", "compare", "met_steps"]
 
 StepPair: TypeAlias = "tuple[Step | None, Step | None]"
 NO_STEP = "(the record has no further step here)"
@@ -201,11 +210,6 @@ class _Search:
     def _unended(self) -> Divergence | None:
         last = min(self.unfinished, key=lambda step: (-step.depth, step.n), default=None)
         return None if last is None else divergence(last, "status", last.status.value, "no outcome", "result")
-
-
-def called(step: Step) -> str:
-    """A step as people call it."""
-    return f"{step.kind.value} {step.name}"
 
 
 def _left_out(a: Step, b: Step, lane: Sequence[Step]) -> Divergence | None:

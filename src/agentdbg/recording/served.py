@@ -6,7 +6,7 @@ import builtins
 import sys
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from agentdbg.model.canonical import loads
 from agentdbg.model.records import Json
@@ -40,15 +40,29 @@ class RecordedError(Exception):
 
 
 def rebuild_error(error: Mapping[str, Json]) -> BaseException:
-    """Make the recorded exception again, without importing anything and without running its constructor.
+    """Make the recorded exception again, without importing anything and without running code of the agent's.
 
     The class is looked up among the built-in exceptions and the modules that are loaded already.
     """
     kind = _exception_class(str(error.get("module", "")), str(error.get("type", "")))
     arguments = error.get("args")
+    values = arguments if isinstance(arguments, list) else [error.get("message")]
+    return _constructed(kind, tuple(values)) or _filled(kind, tuple(values))
+
+
+def _constructed(kind: type[BaseException], arguments: tuple[object, ...]) -> BaseException | None:
+    """A built-in exception made by its own constructor, which alone sets what is beside ``args`` (``errno``, ``code``)."""
+    if kind.__module__ != "builtins":
+        return None
+    try:
+        return kind(*arguments)
+    except (TypeError, ValueError):
+        return None
+
+
+def _filled(kind: type[BaseException], arguments: tuple[object, ...]) -> BaseException:
     made = kind.__new__(kind)
-    values = cast("list[Json]", arguments) if isinstance(arguments, list) else [error.get("message")]
-    made.args = tuple(values)
+    made.args = arguments
     return made
 
 

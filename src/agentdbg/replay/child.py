@@ -83,7 +83,7 @@ class Replay:
         self._draws = RecordedDraws(tape.draws, float(spec.get("started_at") or 0.0))
         self._roots = 0
         self._importing = False
-        self._tolerated: set[tuple[str, str, str]] = set()
+        self._tolerated = 0
         found.answerer = self.answers
         found.capture_environment = False
         found.surrogates = tape.surrogates
@@ -153,9 +153,8 @@ class Replay:
         if not violation.tolerated:
             self.answers.latch(Stopped(f"{violation.event} {violation.detail}"), message)
             return
-        what = (violation.event, violation.detail, violation.frame)
-        if what not in self._tolerated and len(self._tolerated) < MAX_TOLERATED:
-            self._tolerated.add(what)
+        self._tolerated += 1
+        if self._tolerated <= MAX_TOLERATED:
             self._control.tell(message)
 
 

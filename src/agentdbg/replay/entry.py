@@ -92,7 +92,7 @@ def _bind(target: Callable[..., Any], arguments: dict[str, Any]) -> inspect.Boun
             raise CannotStart(f"argument {name} of {_name(target)} could not be recorded")
         if name not in arguments and parameter.default is parameter.empty and parameter.kind not in optional:
             raise CannotStart(_lacking(target, name))
-    bound = inspect.BoundArguments(signature, {})  # type: ignore[arg-type]  # an ordinary dict keeps order
+    bound = inspect.BoundArguments(signature, {})
     bound.arguments.update({name: arguments[name] for name in parameters if name in arguments})
     return bound
 

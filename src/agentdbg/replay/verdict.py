@@ -105,14 +105,13 @@ class _Case:
             return _Ruling("not_replayable", AT_IMPORT.format(file=imported.get("file")))
         if diverged := report.first("diverged"):
             return self._diverged(diverged)
-        if self._tape.ends_early and not report.timed_out and (self._done or report.first("record_ends")):
-            return self._ended_early()
-        if report.timed_out:
-            return _Ruling("timed_out", f"the program did not end in time{self._place_of_rest()}")
-        if self._done is None and self._tape.ends_early and self._found.divergence is None and not self._left_out():
-            return _Ruling("recording_ended", self._agreed())
+        if self._tape.ends_early and not report.timed_out and (ended := self._ended_early()):
+            return ended
+        if self._done is None and self._found.divergence is not None:
+            self._notes.append(self._way_out())
+            return _Ruling("diverged", in_words(self._found.divergence), self._found.divergence)
         if self._done is None:
-            return _Ruling("crashed", f"the child {report.ending()} before the agent returned{self._place_of_rest()}")
+            return _Ruling("timed_out" if report.timed_out else "crashed", self._way_out())
         return self._finished()
 
     def _finished(self) -> _Ruling:
@@ -143,13 +142,21 @@ class _Case:
         pair = next((a for a, b in self._found.pairs if b is not None and b.id == asked.id), None)
         return pair is not None and pair.id == at.id and (pair.kind, pair.name) == (asked.kind, asked.name)
 
-    def _ended_early(self) -> _Ruling:
+    def _ended_early(self) -> _Ruling | None:
+        """How far a replay of a record that breaks off agrees; ``None`` when it broke off even earlier itself."""
         at = self._found.divergence
         if at is None and (left_out := self._left_out()):
+            if self._done is None and self._report.first("record_ends") is None:
+                return None
             at = divergence(left_out, "$", called(left_out), "(the run ended)", "order")
         if at is not None:
             return _Ruling("diverged", in_words(at), at)
         return _Ruling("recording_ended", self._agreed())
+
+    def _way_out(self) -> str:
+        if self._report.timed_out:
+            return f"the program did not end in time{self._place_of_rest()}"
+        return f"the child {self._report.ending()} before the agent returned{self._place_of_rest()}"
 
     def _left_out(self) -> Step | None:
         """A recorded call with an outcome that the replay never made."""
@@ -181,7 +188,7 @@ class _Case:
         if at is None or at.cause == "redaction":
             return ruling
         cause = at.cause
-        if _reordered(at.expected, at.got) and not self._has_hash_seed():
+        if at.reordered and not self._has_hash_seed():
             cause = "environment"
             self._notes.append(HASH_SEED)
         elif _only_numbers(at.expected, at.got) and (self._done or self._report.first("diverged") or {}).get(
@@ -206,12 +213,6 @@ def in_words(at: Divergence) -> str:
 def _cut(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= SHOWN else line[:SHOWN] + "…"
-
-
-def _reordered(expected: str, got: str) -> bool:
-    """Whether two texts hold the same words in another order."""
-    left, right = re.findall(r"\w+", expected), re.findall(r"\w+", got)
-    return len(left) > 1 and left != right and sorted(left) == sorted(right)
 
 
 def _only_numbers(expected: str, got: str) -> bool:
