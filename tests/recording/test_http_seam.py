@@ -291,9 +291,9 @@ def test_a_client_that_another_tool_has_wrapped_or_that_has_another_shape_is_rec
 
 
 @pytest.fixture(scope="session")
-def old_sdks() -> Path:
-    """An environment with the SDKs that still use ``httpx``; made once and kept in the user's cache."""
-    place = Path.home() / ".cache" / "agentdbg-tests" / f"old-sdks-{sys.version_info.major}{sys.version_info.minor}"
+def old_sdks(request: pytest.FixtureRequest) -> Path:
+    """An environment with the SDKs that still use ``httpx``; made once and kept in pytest's cache."""
+    place = request.config.cache.mkdir(f"old-sdks-{sys.version_info.major}{sys.version_info.minor}").resolve()
     python = place / "bin" / "python"
     if not (place / "complete").exists():
         subprocess.run([sys.executable, "-m", "venv", str(place)], check=True)

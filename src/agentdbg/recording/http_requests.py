@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from urllib.parse import quote_plus, unquote_plus
 
 from agentdbg.model.canonical import dumps_json, loads_json
 from agentdbg.model.records import Effect, Json, Kind
@@ -15,10 +16,13 @@ from agentdbg.recording import providers
 from agentdbg.recording.http_calls import MAX_BODY, UNREPLAYABLE, Headers, HttpCall, header
 from agentdbg.recording.process import Recorder, recorder
 from agentdbg.recording.scope import Scope, current
+from agentdbg.redaction.placeholder import OPEN, unescape
 
 if TYPE_CHECKING:
     from agentdbg.recording.run import OpenStep
+    from agentdbg.redaction.gate import Gate
 
+_FORM = "application/x-www-form-urlencoded"
 _SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS"))
 
 
@@ -111,9 +115,12 @@ def _settled(redact: Callable[[dict[str, Json]], dict[str, Json]], body: dict[st
 def _open_plain(scope: Scope, request: HttpRequest, content: bytes | None) -> OpenStep:
     run = scope.run
     effect = Effect.READ if request.method.upper() in _SAFE_METHODS else Effect.EXTERNAL
-    address = f"{request.scheme}://{request.host}{request.path}" + (f"?{request.query}" if request.query else "")
+    query = _query(run.gate, request.query)
+    address = f"{request.scheme}://{request.host}{request.path}" + (f"?{query}" if query else "")
     about: dict[str, object] = {"method": request.method, "url": address, "body": None}
     if content:
+        if header(request.headers, "content-type").lower().startswith(_FORM):
+            content = _query(run.gate, content.decode("latin-1")).encode("utf-8", "surrogatepass")
         about["body"] = _readable(run.gate.body(content))
     members: dict[str, object] = {
         "attrs": {
@@ -125,6 +132,18 @@ def _open_plain(scope: Scope, request: HttpRequest, content: bytes | None) -> Op
         members["holes"] = ["request body streamed, not recorded"]
     name = f"{request.method} {request.host}{request.path}"
     return run.begin(scope, Kind.HTTP, name, run.encode(about), effect=effect, members=members)
+
+
+def _query(gate: Gate, query: str) -> str:
+    """A query or a form without what must go: its values are looked at as the other side reads them."""
+    parts = query.split("&")
+    for i, part in enumerate(parts):
+        name, equals, value = part.partition("=")
+        plain = unquote_plus(name)
+        seen = gate.value({plain: unquote_plus(value)}).get(plain, "")
+        if OPEN in seen:
+            parts[i] = name + equals + unescape(quote_plus(seen))
+    return "&".join(parts)
 
 
 def _readable(body: bytes) -> object:

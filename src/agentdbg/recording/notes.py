@@ -159,10 +159,12 @@ def flag(run: str, reason: str) -> None:
         return
 
     def mark() -> None:
+        from agentdbg.redaction.gate import Gate
         from agentdbg.store.directory import DirectoryStore
         from agentdbg.store.notes import set_flag
 
-        set_flag(DirectoryStore(found.store), run, reason)
+        gate = Gate(found.key, enabled=found.redacting)
+        set_flag(DirectoryStore(found.store), run, gate.text(reason))
 
     found.guard(mark, None)
 
