@@ -19,7 +19,8 @@ from agentdbg.model.records import Kind, RunStatus
 from agentdbg.store.outline import StepOutline, outline
 from agentdbg.store.protocols import RunSource
 
-INPUT, ARGUMENTS, OUTPUT, RESULT, STATUS, ERROR, KEY, CONTENT = (
+NAME, INPUT, ARGUMENTS, OUTPUT, RESULT, STATUS, ERROR, KEY, CONTENT = (
+    "name",
     "input",
     "arguments",
     "output",
@@ -30,6 +31,7 @@ INPUT, ARGUMENTS, OUTPUT, RESULT, STATUS, ERROR, KEY, CONTENT = (
     "content",
 )
 _CALLS: Final = frozenset((Kind.MODEL, Kind.TOOL, Kind.HTTP, Kind.APPROVAL, Kind.AGENT))
+_RENAMED: Final = frozenset((Kind.MODEL, Kind.AGENT, Kind.APPROVAL))
 NO_LANE: Final = "-"
 
 
@@ -40,8 +42,8 @@ class StepPair(NamedTuple):
         sign: ``=``, ``~``, ``+`` (only in the second run) or ``-`` (only in the first).
         i: Position in the first run's steps, from 0.
         j: Position in the second run's steps.
-        aspects: In what they differ: ``input``, ``arguments``, ``output`` (of a model), ``result``, ``status``,
-            ``error``, ``key`` (of idempotency), ``content`` (of a note).
+        aspects: In what they differ: ``name``, ``input``, ``arguments``, ``output`` (of a model), ``result``,
+            ``status``, ``error``, ``key`` (of idempotency), ``content`` (of a note).
     """
 
     sign: str
@@ -55,10 +57,12 @@ class PairedRuns:
     """Attributes:
     pairs: All steps of both runs, in the first run's order.
     notes: One line for each reason why the answer says less than it should.
+    hashed: Whether what the steps hold was compared; not where a run has no hashes.
     """
 
     pairs: tuple[StepPair, ...]
     notes: tuple[str, ...] = ()
+    hashed: bool = True
 
     @cached_property
     def differing(self) -> tuple[int, ...]:
@@ -83,8 +87,12 @@ def pair_runs(a: RunSource, b: RunSource, *, should_stop: Stop = never) -> Paire
         Stopped: ``should_stop`` said so.
     """
     left, right = outline(a), outline(b)
+    notes = list(_doubts(a, b, left, right))
+    hashed = all(map(_has_hashes, (left, right)))
+    if not hashed:
+        left, right = _without_hashes(left), _without_hashes(right)
     pairs, note = pair_outlines(left, right, should_stop=should_stop)
-    return PairedRuns(pairs, tuple(line for line in (*_doubts(a, b, left, right), note) if line))
+    return PairedRuns(pairs, tuple(line for line in (*notes, note) if line), hashed)
 
 
 def pair_outlines(
@@ -99,7 +107,7 @@ def pair_outlines(
         aligned = align(
             [_content(left[i]) for i in places_a],
             [_content(right[j]) for j in places_b],
-            alike=[_keys(left, right, places_a, places_b, key) for key in (_call, _kind_and_name)],
+            alike=[_keys(left, right, places_a, places_b, key) for key in (_call, _kind_and_name, _kind)],
             should_stop=should_stop,
         )
         note = note or aligned.note
@@ -146,6 +154,7 @@ def differing_aspects(a: StepOutline, b: StepOutline) -> tuple[str, ...]:
     """In what two steps differ."""
     given, made = (ARGUMENTS, OUTPUT if a.kind == Kind.MODEL else RESULT) if a.kind in _CALLS else (CONTENT, RESULT)
     checks = (
+        (NAME, a.name, b.name),
         (INPUT, a.input_hash, b.input_hash),
         (given, a.arguments, b.arguments),
         (KEY, a.key, b.key),
@@ -182,7 +191,12 @@ def _call(step: StepOutline) -> Hashable:
 
 
 def _kind_and_name(step: StepOutline) -> Hashable:
-    return (step.kind, step.name if step.kind != Kind.APPROVAL else "")
+    return (step.kind, step.name)
+
+
+def _kind(step: StepOutline) -> Hashable:
+    """Another model, agent or question at the same place is a difference in that step, not another step."""
+    return (step.kind, step.name if step.kind not in _RENAMED else "")
 
 
 def _paired_lanes(
@@ -198,7 +212,7 @@ def _paired_lanes(
         name_a, name_b = waiting.popleft()
         yield name_a, name_b
         free_a, free_b = (dict.fromkeys(below.get(name, ())) for below, name in ((below_a, name_a), (below_b, name_b)))
-        for key in (_content, _call, _kind_and_name):
+        for key in (_content, _call, _kind):
             whole = key is _content
             keyed: dict[Hashable, deque[str]] = defaultdict(deque)
             for lane in free_b:
@@ -238,7 +252,15 @@ def _doubts(a: RunSource, b: RunSource, left: Sequence[StepOutline], right: Sequ
         run = source.summary()
         if not steps:
             yield f"run {run.run_id} has no steps"
-        elif not any(step.input_hash or step.arguments or step.result for step in steps):
+        elif not _has_hashes(steps):
             yield f"run {run.run_id} has no hashes: steps are paired by kind and name, what they hold is unknown"
         if run.status is RunStatus.RUNNING:
             yield f"run {run.run_id} is still running: compared as far as it has come"
+
+
+def _has_hashes(steps: Sequence[StepOutline]) -> bool:
+    return not steps or any(step.input_hash or step.arguments or step.result for step in steps)
+
+
+def _without_hashes(steps: Sequence[StepOutline]) -> list[StepOutline]:
+    return [StepOutline(step.kind, step.name, step.lane, step.status, error=step.error) for step in steps]
