@@ -74,6 +74,7 @@ class ReplayLab:
         self.program = place / "program.py"
         self.server = server
         self.seconds = 0.0
+        self.model = ""
         self._runs = 0
 
     def write(self, text: str, name: str = "program.py") -> Path:

@@ -18,7 +18,7 @@ from agentdbg.compare.step_difference import (
     divergence,
     has_ended,
 )
-from agentdbg.model.records import RunStatus, Step
+from agentdbg.model.records import RunStatus, Step, StepStatus
 from agentdbg.store.protocols import RunSource
 
 __all__ = ["Comparison", "Divergence", "StepPair", "called", "compare", "met_steps"]
@@ -164,6 +164,8 @@ class _Search:
         ending = self._outcome(a, b)
         if ending is None or a.kind not in ENCLOSING:
             return ending
+        if self.stopped and b.status is not StepStatus.OK:
+            return None  # it was unwound by the stop
         self.endings.append(_Found((-a.depth, a.n), ending))
         return None
 

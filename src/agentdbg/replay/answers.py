@@ -53,6 +53,7 @@ class ExactAnswers:
         self._homes: dict[str, str] = {}
         self._sleepers: list[tuple[float, AbstractEventLoop, Future[None]]] = []
         self._last_thread = 0
+        self._askers: dict[str, int] = {}
         self._stop: ReplayStop | None = None
         self._order_lost = False
 
@@ -139,6 +140,7 @@ class ExactAnswers:
                 return None
             recorded = self._choose(waiting, call.lane)
             self._homes[call.lane] = recorded.lane
+            self._askers[recorded.step] = threading.get_ident()
             self._matched[call.step] = self._by_recorded[recorded.step] = recorded
             self._mark(recorded.asked)
             if recorded.ended is None and self._cassette.ends_early and self._all_ended():
@@ -232,8 +234,8 @@ class ExactAnswers:
         with self._changed:
             if self._cursor >= place and self._stop is None and self._last_thread in (0, threading.get_ident()):
                 return
-            loop = _running_loop()
-            while not self._is_turn(place) and not (loop is not None and self._blocked_by(loop, place)):
+            in_loop = _runs_a_loop()
+            while not self._is_turn(place) and not (in_loop and self._blocked_by_me(place)):
                 self._changed.wait(STALL_S / 4)
             until = real_monotonic() + SETTLE_S
             while not self._rests_but_me() and real_monotonic() < until:
@@ -243,12 +245,23 @@ class ExactAnswers:
         last = self._last_thread
         return last in (0, threading.get_ident()) or thread_rests(last)
 
-    def _blocked_by(self, loop: AbstractEventLoop, place: float) -> bool:
-        """Whether all that is still to come first are outcomes of tasks of this very loop, which cannot go on meanwhile."""
-        if place == _NEVER:
-            return False
-        held = {at for at, owner, _ in self._sleepers if owner is loop}
-        return all(done or at in held for at, done in enumerate(self._order[self._cursor : int(place)], self._cursor))
+    def _blocked_by_me(self, place: float) -> bool:
+        """Whether all that is still to come first is up to tasks of this thread's own loop, which cannot go on meanwhile.
+
+        Of a call that was not made yet it is not known who will make it; if one thread made all others, it is that one.
+        """
+        me = threading.get_ident()
+        alone = set(self._askers.values()) == {me}
+        return place != _NEVER and all(
+            alone if call.step not in self._askers else self._askers[call.step] == me
+            for call in self._cassette.calls
+            if call.asked < place and self._is_due(call, place)
+        )
+
+    def _is_due(self, call: RecordedCall, place: float) -> bool:
+        """Whether a call's intent or outcome has to come before a place and has not."""
+        ended = call.ended is not None and call.ended < place and not self._order[call.ended]
+        return ended or not self._order[call.asked]
 
     async def _wait_async(self, place: float) -> None:
         import asyncio
@@ -292,10 +305,10 @@ def _in_pieces(recorded: RecordedCall) -> bool:
     return bool(recorded.stream) or "http_status" in recorded.attrs
 
 
-def _running_loop() -> AbstractEventLoop | None:
-    """The event loop that this thread runs, without loading asyncio for the question."""
+def _runs_a_loop() -> bool:
+    """Whether this thread runs an event loop, without loading asyncio for the question."""
     events: Any = sys.modules.get("asyncio.events")
-    return None if events is None else cast("AbstractEventLoop | None", events._get_running_loop())
+    return events is not None and events._get_running_loop() is not None
 
 
 def _settle(future: Future[None]) -> None:

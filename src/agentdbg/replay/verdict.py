@@ -130,7 +130,8 @@ class _Case:
         if at is None:
             if asked is None:
                 return _Ruling("diverged", f"{message.get('name')}: {message.get('reason')}")
-            at = divergence(asked, "$", "the call as recorded", str(message.get("reason")), "order")
+            place = self._mate(asked) or asked
+            at = divergence(place, "$", "the call as recorded", str(message.get("reason")), "order")
         reason = in_words(at)
         if asked is not None and not self._explains(at, asked):
             nearest = nearest_call(self._recorded, self._replayed, asked, self._same)
@@ -139,8 +140,12 @@ class _Case:
 
     def _explains(self, at: Divergence, asked: Step) -> bool:
         """Whether the first difference is that call's own, against a recorded call of the same kind and name."""
-        pair = next((a for a, b in self._found.pairs if b is not None and b.id == asked.id), None)
-        return pair is not None and pair.id == at.id and (pair.kind, pair.name) == (asked.kind, asked.name)
+        mate = self._mate(asked)
+        return mate is not None and mate.id == at.id and (mate.kind, mate.name) == (asked.kind, asked.name)
+
+    def _mate(self, asked: Step) -> Step | None:
+        """The recorded step at a replayed one's place."""
+        return next((a for a, b in self._found.pairs if b is not None and b.id == asked.id), None)
 
     def _ended_early(self) -> _Ruling | None:
         """How far a replay of a record that breaks off agrees; ``None`` when it broke off even earlier itself."""
