@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from statistics import median
 
 from tests.bench.samples import chat, words
-from tests.bench.table import Row, clock, in_turns
+from tests.bench.table import Row, in_turns, per_call
 from tests.bench.worker import Worker, environment, without_redaction
 
 CALLS = 20
@@ -54,13 +53,8 @@ def child(url: str) -> Callable[[object], float]:
     @agentdbg.agent(name="bench")
     def ask() -> float:
         nonlocal seed
-        taken = []
-        for _ in range(CALLS):
-            seed += 1
-            request = chat(BODY, seed)
-            began = clock()
-            client.chat.completions.create(**request)
-            taken.append(clock() - began)
-        return median(taken) * 1000
+        seed += CALLS
+        requests = [chat(BODY, seed + n) for n in range(CALLS)]
+        return per_call(CALLS, lambda n: client.chat.completions.create(**requests[n])) * 1000
 
     return lambda _: ask()

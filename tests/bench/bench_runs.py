@@ -21,7 +21,7 @@ PROMPT = 40_000
 
 def rows(folder: Path, quick: bool) -> Iterator[Row]:
     """Record them, count, list with and without the index."""
-    count = 400 if quick else RUNS
+    count = 200 if quick else RUNS
     environ = environment(folder)
     with Worker(__name__, environ=environ) as worker:
         made = worker.ask({"record": count})

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.bench.samples import tool_call
-from tests.bench.table import Row, clock, in_turns
+from tests.bench.table import Row, in_turns, per_call
 from tests.bench.worker import Worker, environment, without_redaction
 
 CALLS = 300
@@ -90,10 +90,7 @@ class _Bench:
     def _all(self, calls: list[tuple[dict[str, Any], dict[str, Any]]]) -> float:
         tool = self._tool
         self._results = {arguments["order"]: result for arguments, result in calls}
-        began = clock()
-        for arguments, _ in calls:
-            tool(**arguments)
-        return (clock() - began) / CALLS * 1e6
+        return per_call(len(calls), lambda n: tool(**calls[n][0])) * 1e6
 
     def _look_up(self, order: str, question: str) -> dict[str, Any]:
         return self._results[order]
@@ -101,12 +98,9 @@ class _Bench:
     def _raw(self) -> float:
         line = b"x" * int(self._written)
         fd = os.open(os.path.expanduser("~/raw"), os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-        began = clock()
-        for _ in range(CALLS):
-            os.write(fd, line)
-        taken = clock() - began
+        taken = per_call(CALLS, lambda _: os.write(fd, line))
         os.close(fd)
-        return taken / CALLS * 1e6
+        return taken * 1e6
 
     def _saver(self) -> float:
         calls = self._calls()
@@ -114,12 +108,10 @@ class _Bench:
         saver = import_module("langgraph.checkpoint.sqlite").SqliteSaver(connection)
         saver.setup()
         thread = str(uuid.uuid4())
-        began = clock()
-        for number, (arguments, result) in enumerate(calls):
-            put(saver, thread, number, {"arguments": arguments, "result": result})
-        taken = clock() - began
+        bodies = [{"arguments": arguments, "result": result} for arguments, result in calls]
+        taken = per_call(CALLS, lambda n: put(saver, thread, n, bodies[n]))
         connection.close()
-        return taken / CALLS * 1e6
+        return taken * 1e6
 
 
 def put(saver: Any, thread: str, number: int, values: dict[str, Any]) -> None:

@@ -1,18 +1,18 @@
 """The agents that are recorded and replayed here; run by the replay's child as any user's program is.
 
-The loops print what a call took, on a clock that a replay does not pin.
+The loops print what a call took, the median, on a clock that a replay does not pin.
 """
 
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
 import agentdbg
 from tests.bench.samples import chat, completion, tool_call, words
+from tests.bench.table import per_call, seconds
 
 MODEL_BODY = 20_000
 
@@ -58,27 +58,18 @@ def ask_nobody(calls: int, url: str) -> None:
 def ask_vcr(calls: int, url: str, cassette: str, mode: str, match_on: tuple[str, ...]) -> None:
     """The same loop with vcrpy recording or playing."""
     tape = import_module("vcr").use_cassette(cassette, record_mode=mode, match_on=match_on)
-    began = _nanoseconds()
-    tape.__enter__()
-    opened = _nanoseconds() - began
+    opened = seconds(tape.__enter__)
     ask_models(calls, url)
-    began = _nanoseconds()
-    tape.__exit__(None, None, None)
-    print(f"nanoseconds of the cassette: {opened + _nanoseconds() - began}", flush=True)
+    closed = seconds(lambda: tape.__exit__(None, None, None))
+    print(f"seconds of the cassette: {opened + closed}", flush=True)
 
 
 def _timed(calls: int, call: Callable[[int], object]) -> None:
     """Time all calls but the first, in which libraries load what they need."""
     if calls:
         call(0)
-    began = _nanoseconds()
-    for n in range(1, calls):
-        call(n)
-    print(f"nanoseconds a call: {(_nanoseconds() - began) / max(calls - 1, 1):.0f}", flush=True)
-
-
-def _nanoseconds() -> int:
-    return time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    taken = per_call(calls - 1, lambda n: call(n + 1))
+    print(f"seconds a call: {taken}", flush=True)
 
 
 def taken_of(output: str) -> float:
@@ -96,7 +87,7 @@ def cassette_of(output: str) -> float:
 
 
 def _printed(output: str, what: str) -> float:
-    return float(output.partition(f"nanoseconds {what}: ")[2].split()[0]) / 1e9
+    return float(output.partition(f"seconds {what}: ")[2].split()[0])
 
 
 def main(what: str, calls: str, *arguments: str) -> None:

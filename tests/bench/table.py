@@ -75,6 +75,16 @@ def seconds(work: Callable[[], object]) -> float:
     return clock() - began
 
 
+def per_call(calls: int, call: Callable[[int], object]) -> float:
+    """Seconds that ``call(0)``, ``call(1)``, … take, the median: what else the machine does strikes few of them."""
+    taken = []
+    for number in range(calls):
+        began = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+        call(number)
+        taken.append(time.clock_gettime_ns(time.CLOCK_MONOTONIC) - began)
+    return median(taken) / 1e9 if taken else 0.0
+
+
 def table(rows: Iterable[Row]) -> Iterator[str]:
     """The lines of the table."""
     cells = [COLUMNS, *(row.cells() for row in rows)]
@@ -96,4 +106,4 @@ def _figure(value: float) -> str:
 def _ratio(value: float | None) -> str:
     if value is None:
         return ""
-    return f"{value:.2f}×" if value > 0.5 else f"1/{1 / value:.1f}" if value else "0"
+    return f"{value:.2f}×" if value > 0.5 else f"1/{1 / value:.1f}" if value > 0 else "0"
