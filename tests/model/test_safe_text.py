@@ -95,3 +95,9 @@ def test_any_text_becomes_harmless_and_stays_so(text: str) -> None:
         assert bad_characters(once, block=block) == []
         assert safe(once) == once
         once.encode("utf-8")
+
+
+def test_every_mark_is_looked_for() -> None:
+    for code in range(0x300, 0x20000):
+        if unicodedata.category(chr(code)) in ("Mn", "Me"):
+            assert safe_line(chr(code)) != chr(code), hex(code)

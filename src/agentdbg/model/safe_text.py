@@ -61,7 +61,10 @@ _LINE_PROBE: Final = re.compile(f"[\x00-\x1f\x7f{_BROKEN}{_HIDDEN}]")
 _BASE: Final = f"[^\x00-\x7f{_BROKEN}{_HIDDEN}]"
 _STRAY_JOINER: Final = re.compile(f"(?<!{_BASE})(?<!{_BASE}{_VS16}){_ZWJ}|(?<!{_BASE}){_VS16}")
 _KEPT_JOINERS: Final = frozenset((_ZWJ, _VS16))
-_BEYOND_LATIN: Final = re.compile("[\u0300-\U0010ffff]")
+_MAY_BE_MARK: Final = re.compile(
+    "[\u0300-\u1fff\u20d0-\u20ff\u2cef-\u2cf1\u2d7f\u2de0-\u2dff\u302a-\u302f\u3099\u309a\ua66f-\uabff\ufb1e\ufe00-\ufe2f"
+    "\U00010000-\U0001efff]"
+)
 
 
 def safe_line(text: str) -> SafeText:
@@ -91,7 +94,7 @@ def safe_block(text: str) -> SafeText:
 def _safe(text: str, probe: re.Pattern[str]) -> SafeText:
     if text.isascii() and (text.isprintable() or probe.search(text) is None):
         return SafeText(text)
-    if _BEYOND_LATIN.search(text) is not None:
+    if _MAY_BE_MARK.search(text) is not None:
         leading, piled = _mark_patterns()
         text = piled.sub(_cut_marks, leading.sub("\u25cc", text))
     if probe.search(text) is not None:
@@ -126,7 +129,7 @@ def _cut_marks(match: re.Match[str]) -> str:
 def _mark_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Patterns for a mark without a base character, and for more marks than a cell can bear.
 
-    Built when text beyond Latin-1 is first seen: finding all marks takes longer than importing this module.
+    Built when a script that has marks is first seen: finding all marks takes longer than importing this module.
     """
     ranges: list[tuple[int, int]] = []
     for code in range(0x300, min(sys.maxunicode, 0x1FFFF) + 1):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from agentdbg.config.settings import settings
 from agentdbg.debugging.document import Tone
-from agentdbg.debugging.flagging import flag_runs
 from agentdbg.debugging.session import Session
 from agentdbg.model.records import RunStatus
 from agentdbg.store.address import resolve
@@ -33,6 +32,7 @@ class AgentDbg(guard.GuardedApp, inherit_bindings=False):
         store: RunStore,
         address: str | None = None,
         *,
+        opener: Callable[[str], RunSource] | None = None,
         step: int | None = None,
         theme: str | None = None,
         follow: bool = False,
@@ -44,6 +44,7 @@ class AgentDbg(guard.GuardedApp, inherit_bindings=False):
         Args:
             store: Where runs live.
             address: Run to open; the run list for ``None``.
+            opener: Opens the run at an address; by default only what the store knows is opened.
             step: Number of the step to start at, instead of the scene.
             theme: Name of a theme; an unknown one is reported.
             follow: Stay at the tail of the run; a running one is followed by itself, unless a step is named.
@@ -58,6 +59,7 @@ class AgentDbg(guard.GuardedApp, inherit_bindings=False):
         self.keymap = resolve_keys(keys)
         self.problems: list[str] = list(self.keymap.problems)
         self._address = address
+        self._opener = opener or (lambda named: resolve(store, named))
         self._step = step
         self._follow = follow
         self._root: ActionScreen | None = None
@@ -75,7 +77,7 @@ class AgentDbg(guard.GuardedApp, inherit_bindings=False):
         screen: ActionScreen | None = None
         if self._address is not None:
             try:
-                screen = self._debugger_on(resolve(self.store, self._address), self._step)
+                screen = self._debugger_on(self._opener(self._address), self._step)
             except Exception as error:  # a run that cannot be opened is a banner
                 problem = _words(self._address, error)
         self._root = screen = screen or RunsScreen(problem)
@@ -94,8 +96,10 @@ class AgentDbg(guard.GuardedApp, inherit_bindings=False):
 
     def flag(self, run_ids: str | Sequence[str], reason: str) -> tuple[str, Tone]:
         """Flag runs; what became of it, and how to say it."""
+        from agentdbg.debugging import flagging  # the redaction rules are not needed to look at runs
+
         try:
-            return flag_runs(self.store, [run_ids] if isinstance(run_ids, str) else run_ids, reason), Tone.OK
+            return flagging.flag_runs(self.store, [run_ids] if isinstance(run_ids, str) else run_ids, reason), Tone.OK
         except (KeyError, OSError, ValueError) as error:
             return f"cannot flag: {error}", Tone.WARN
 
@@ -124,20 +128,27 @@ class AgentDbg(guard.GuardedApp, inherit_bindings=False):
 
 
 def run_app(
-    store: RunStore, address: str | None, *, step: int | None = None, theme: str | None = None, follow: bool = False
+    store: RunStore,
+    address: str | None,
+    *,
+    opener: Callable[[str], RunSource] | None = None,
+    step: int | None = None,
+    theme: str | None = None,
+    follow: bool = False,
 ) -> None:
     """Run the debugger until the user leaves it.
 
     Args:
         store: Where runs live.
         address: Run to open at the scene; the run list for ``None``.
+        opener: Opens the run at an address.
         step: Number of the step to start at instead.
         theme: Name of a theme; the configured or the default one for ``None``.
         follow: Stay at the tail of the run.
     """
     configured = settings()
     chosen = theme or configured.text("theme")
-    AgentDbg(store, address, step=step, theme=chosen, follow=follow, keys=configured.table("keys")).run()
+    AgentDbg(store, address, opener=opener, step=step, theme=chosen, follow=follow, keys=configured.table("keys")).run()
 
 
 def _words(address: str, error: Exception) -> str:

@@ -243,7 +243,7 @@ async def test_flagging_asks_why(monkeypatch: pytest.MonkeyPatch) -> None:
         flags.append((runs, reason))
         return "flagged"
 
-    monkeypatch.setattr("agentdbg.ui.app.flag_runs", flag)
+    monkeypatch.setattr("agentdbg.debugging.flagging.flag_runs", flag)
     app = app_on()
     async with app.run_test(size=SIZE) as pilot:
         await pilot.press("exclamation_mark", *"bad", "enter")

@@ -62,7 +62,7 @@ async def test_selected_runs_are_flagged_together(monkeypatch: pytest.MonkeyPatc
         flags.append((runs, reason))
         return "done"
 
-    monkeypatch.setattr("agentdbg.ui.app.flag_runs", flag)
+    monkeypatch.setattr("agentdbg.debugging.flagging.flag_runs", flag)
     app = app_on_runs()
     async with app.run_test(size=SIZE) as pilot:
         await settle(pilot)
