@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentdbg.debugging.document import Tone, duration_words, fixed, note, row, size_words, span
+from agentdbg.debugging.document import Block, Section, Tone, duration_words, fixed, load, note, row, size_words, span
 
 
 def test_spans_are_safe_whatever_they_are_made_of() -> None:
@@ -27,6 +27,15 @@ def test_sizes(size: float, words: str) -> None:
 def test_durations_fit_their_column(ms: float | None, words: str) -> None:
     assert duration_words(ms) == words
     assert len(words) <= 6
+
+
+def test_a_section_that_fails_says_so() -> None:
+    def broken() -> Block:
+        raise RuntimeError("no \x1b[2J way")
+
+    assert load(Section("k", (), broken)).lines == [
+        row(("cannot be shown: ", Tone.WARN), "RuntimeError: no \x1b[2J way")
+    ]
 
 
 def test_sections_of_known_rows() -> None:

@@ -36,6 +36,14 @@ def test_a_pass_can_be_stopped() -> None:
     assert gather(plain_steps(5), stop=lambda: True).complete is False
 
 
+def test_a_run_that_shrinks_meanwhile_ends_the_pass() -> None:
+    class Shrinking(list):
+        def __len__(self) -> int:
+            return 5
+
+    assert gather(Shrinking(plain_steps(2))).complete is False
+
+
 def test_long_lists_are_counted_in_full_and_kept_in_part() -> None:
     steps = [replace(step, status=StepStatus.ERROR) for step in plain_steps(500)]
     overview = gather(steps)

@@ -200,6 +200,18 @@ def test_the_selected_step_stays_selected_when_earlier_ones_turn_up() -> None:
     assert (here(session).id, session.cursor) == ("w:2", 3)
 
 
+def test_a_run_that_shrinks_while_it_is_watched_keeps_the_cursor_inside() -> None:
+    source = run_of(plain_steps(10), status=RunStatus.RUNNING)
+    session = Session(source)
+    del source._steps[4:]
+    assert session.current is None
+    session.next_error()
+    session.settle()
+    assert session.poll() is True
+    assert (session.count, session.cursor) == (4, 3)
+    assert gather(session.steps).complete
+
+
 def test_a_million_steps_are_not_looked_at_to_move() -> None:
     source = EndlessSource(1_000_000)
     session = Session(source)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from agentdbg.model.records import RunStatus
 from tests.support.memory_source import MemorySource, plain_steps, run_of
 from tests.support.refund_run import refund_run
 from tests.support.screens import app_on, settle, shown
@@ -13,6 +16,22 @@ async def test_a_finished_run_is_not_watched() -> None:
     async with app.run_test(size=(120, 40)):
         assert source._wakes == []
     assert source.closed
+
+
+async def test_a_run_that_can_no_longer_be_read_stays_on_screen(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = refund_run(status=RunStatus.RUNNING, crash=True)
+    app = app_on(source)
+    async with app.run_test(size=(120, 40)) as pilot:
+
+        def broken() -> bool:
+            raise OSError("gone \x1b[2J")
+
+        monkeypatch.setattr(source, "poll", broken)
+        source.arrive()
+        await settle(pilot)
+        assert "no longer watching: OSError: gone ␛[2J" in shown(app)
+        assert "execute_refund" in shown(app)
+        assert source._wakes == []
 
 
 class _Growing(MemorySource):

@@ -123,6 +123,14 @@ def note(key: str, text: str, tone: Tone = Tone.DIM) -> Section:
     return fixed(key, [row((text, tone))])
 
 
+def load(section: Section) -> Block:
+    """The content of a section; what keeps it from being shown becomes its content."""
+    try:
+        return section.load()
+    except Exception as problem:  # whatever is wrong with one body, the rest is still shown
+        return Block([row(("cannot be shown: ", Tone.WARN), f"{type(problem).__name__}: {problem}")])
+
+
 def size_words(size: int) -> str:
     """A byte count for people."""
     if size < 1000:

@@ -49,10 +49,16 @@ class Hunt:
                 self.done = True
             elif left <= 0:
                 return False
-            elif self._wanted(self._steps[self._next]):
+            elif self._is_here():
                 self.found = self._next
                 self.done = True
             else:
                 self._next += self.direction
                 left -= 1
         return True
+
+    def _is_here(self) -> bool:
+        try:
+            return self._wanted(self._steps[self._next])
+        except IndexError:  # the files were truncated or replaced meanwhile
+            return False

@@ -165,6 +165,10 @@ def gather(
         if stop():
             return overview
         for index in range(start, min(start + _CHUNK, count)):
-            overview.feed(index, steps[index], divergence_id=divergence_id)
+            try:
+                step = steps[index]
+            except IndexError:  # the files were truncated or replaced meanwhile
+                return overview
+            overview.feed(index, step, divergence_id=divergence_id)
     overview.complete = True
     return overview

@@ -64,7 +64,14 @@ class Session:
     @property
     def current(self) -> Step | None:
         """The selected step."""
-        return self.steps[self.cursor] if 0 <= self.cursor < self._count else None
+        return self.step_at(self.cursor)
+
+    def step_at(self, index: int) -> Step | None:
+        """The step at an index; ``None`` where there is none, or none any more."""
+        try:
+            return self.steps[index] if 0 <= index < self._count else None
+        except IndexError:
+            return None
 
     @property
     def count(self) -> int:
@@ -255,9 +262,11 @@ class Session:
         step = self.source.step_by_id(self._current_id) if self._current_id is not None and not self.follow else None
         if step is not None:
             self.cursor = step.n - 1
+        elif self.cursor >= self._count:
+            self._arrive(self._count - 1)
         if not self.live:
             self.follow = False
-        return new > 0 or self.summary != before[1] or indexing != self.indexing
+        return self._count != before[0] or self.summary != before[1] or indexing != self.indexing
 
     def adopt(self, overview: Overview) -> bool:
         """Keep what a pass over the run found; ``True`` when it moved the cursor to the scene.

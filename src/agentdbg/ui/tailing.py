@@ -10,6 +10,7 @@ from textual.timer import Timer
 
 from agentdbg.debugging import marks
 from agentdbg.debugging.capabilities import watch_kind
+from agentdbg.debugging.document import Tone
 from agentdbg.debugging.session import Session
 from agentdbg.ui.messages import Woken
 
@@ -61,7 +62,13 @@ class Tail:
         """Take in what is new and show it; the reader's place stays unless they follow."""
         session = self._session
         indexing, cursor = session.indexing, session.cursor
-        if not session.poll():
+        try:
+            changed = session.poll()
+        except Exception as problem:  # the run can no longer be read: what was read stays on screen
+            self.stop()
+            self._screen.say(f"no longer watching: {type(problem).__name__}: {problem}", Tone.WARN)
+            return
+        if not changed:
             return
         if session.indexing != indexing or not marks.is_live(session.summary):
             self.stop()

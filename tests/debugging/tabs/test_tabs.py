@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agentdbg.debugging.session import Session
-from agentdbg.debugging.tabs import TABS, tab, telling_tab
+from agentdbg.debugging.tabs import TABS, build, tab, telling_tab
 from agentdbg.model.records import Kind, Step
 from tests.support.memory_source import run_of
 from tests.support.reading import text_of
@@ -18,6 +18,16 @@ def test_every_kind_of_step_has_a_telling_tab() -> None:
     assert telling_tab(None) == "summary"
     with pytest.raises(KeyError):
         tab("diff")
+
+
+def test_a_tab_that_fails_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = Session(refund_run())
+
+    def broken(_step: object) -> object:
+        raise RuntimeError("no \x1b[2J way")
+
+    monkeypatch.setattr(session.source, "segments", broken)
+    assert text_of(build("raw", session)) == "cannot be shown: RuntimeError: no ␛[2J way"
 
 
 def test_digits_are_unique() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from agentdbg.debugging.document import Document
+from agentdbg.debugging.document import Document, Tone, note
 from agentdbg.debugging.session import Session
 from agentdbg.debugging.tabs.input import input_tab
 from agentdbg.debugging.tabs.output import output_tab
@@ -64,6 +64,14 @@ def tab(tab_id: str) -> Tab:
         if entry.id == tab_id:
             return entry
     raise KeyError(tab_id)
+
+
+def build(tab_id: str, session: Session) -> Document:
+    """What a tab says about the selected step; what keeps it from saying something becomes what it says."""
+    try:
+        return tab(tab_id).build(session)
+    except Exception as problem:  # one damaged step must not take the debugger down
+        return Document((note("problem", f"cannot be shown: {type(problem).__name__}: {problem}", Tone.WARN),))
 
 
 def telling_tab(step: Step | None) -> str:

@@ -12,11 +12,11 @@ from textual.worker import get_current_worker
 
 from agentdbg.debugging import marks
 from agentdbg.debugging.actions import Action, Owner, Place
-from agentdbg.debugging.document import Block, Section, Tone, row, span
+from agentdbg.debugging.document import Section, Tone, load, span
 from agentdbg.debugging.hunt import Hunt
 from agentdbg.debugging.overview import gather
 from agentdbg.debugging.session import Session
-from agentdbg.debugging.tabs import TABS, tab, telling_tab
+from agentdbg.debugging.tabs import TABS, build, telling_tab
 from agentdbg.ui.copying import Copied, copy_out, edit
 from agentdbg.ui.keymap import bindings_of
 from agentdbg.ui.messages import BlocksLoaded, Gathered, Hunted, Woken
@@ -95,7 +95,7 @@ class DebuggerScreen(ActionScreen):
     def present(self, *, keep_place: bool = False) -> None:
         """Show where the session is: cursor, detail, status."""
         self._steps.move_cursor(max(self.session.cursor, 0), tell=False)
-        self._body.show(self.tab_id, tab(self.tab_id).build(self.session), keep_place=keep_place)
+        self._body.show(self.tab_id, build(self.tab_id, self.session), keep_place=keep_place)
         self.present_status()
 
     def present_news(self, *, keep_place: bool) -> None:
@@ -225,11 +225,7 @@ class DebuggerScreen(ActionScreen):
         for section in sections:
             if worker.is_cancelled:
                 return
-            try:
-                block = section.load()
-            except Exception as problem:  # one bad body must not take the screen down
-                block = Block([row(("cannot be shown: ", Tone.WARN), f"{type(problem).__name__}: {problem}")])
-            self.post_message(BlocksLoaded(generation, {section.key: block}))
+            self.post_message(BlocksLoaded(generation, {section.key: load(section)}))
 
     @on(BlocksLoaded)
     def _take_blocks(self, event: BlocksLoaded) -> None:

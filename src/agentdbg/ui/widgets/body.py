@@ -13,7 +13,7 @@ from typing import Final
 from rich.segment import Segment
 from textual.message import Message
 
-from agentdbg.debugging.document import Block, Document, Flavour, Row, Section, Span, Tone, row, size_words, span
+from agentdbg.debugging.document import Block, Document, Flavour, Row, Section, Span, Tone, load, row, size_words, span
 from agentdbg.debugging.jsontext import colour
 from agentdbg.model.safe_text import SafeText
 from agentdbg.ui.text import Palette, plain, segments
@@ -172,7 +172,7 @@ class BodyView(LineView):
             block = self._blocks.get(section.key)
             if block is None and read + section.size <= AT_ONCE:
                 read += section.size
-                block = self._blocks[section.key] = section.load()
+                block = self._blocks[section.key] = load(section)
             if block is None:
                 lines.append((section, row((f"loading {size_words(section.size)} …", Tone.DIM)), False))
                 wanted.append(section)

@@ -39,7 +39,9 @@ class StepList(LineView):
 
     def draw(self, index: int, palette: Palette) -> list[Segment]:
         """One step."""
-        step = self.session.steps[index]
+        step = self.session.step_at(index)
+        if step is None:
+            return []
         return segments(step_row(step, self.session.marks_of(step), here=index == self.cursor), palette)
 
 
