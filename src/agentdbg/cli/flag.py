@@ -19,13 +19,13 @@ from agentdbg.i18n.catalogue import message
 def command(invocation: Invocation, run: str, reason: str) -> None:
     """Mark RUN as bad; flagged runs keep their bodies."""
     from agentdbg.redaction.gate import Gate
-    from agentdbg.store.notes import set_flag
+    from agentdbg.store.notes import set_flag_of
 
     store = invocation.open_store()
+    reason = Gate(enabled=invocation.settings.flag("recording.redaction")).text(reason)
     with closing(invocation.resolve(run, store)) as source:
         run_id = source.summary().run_id
-    reason = Gate(enabled=invocation.settings.flag("recording.redaction")).text(reason)
-    set_flag(store, run_id, reason)
+        set_flag_of(source, store, reason)
     if invocation.json:
         print_document("flag", {"run_id": run_id, "flag": reason})
     else:

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from agentdbg.cli.addresses import Outside
 from agentdbg.cli.errors import Status, Trouble
+from agentdbg.cli.twins import TWIN, open_twin
 from agentdbg.config.paths import store_url
 from agentdbg.config.settings import Settings, settings
 from agentdbg.i18n.catalogue import choose_language, message
@@ -35,6 +37,7 @@ class Invocation:
     bare_word: str | None = None
     status: Status = Status.SAME
     _warned: set[str] = field(default_factory=set)
+    _outside: Outside = field(default_factory=Outside)
 
     def begin(self) -> None:
         """Make language and warnings ready before a command runs."""
@@ -72,8 +75,13 @@ class Invocation:
         except (AddressError, ValueError) as error:
             raise Trouble(str(error), Status.NOTHING) from error
 
-    def resolve(self, address: str, store: RunStore | None = None) -> RunSource:
-        """Open the run that an address names.
+    def resolve(self, address: str, store: RunStore | None = None, before: RunSource | None = None) -> RunSource:
+        """Open the run that an address names: in the store, or a pack, or the file of another tool.
+
+        Args:
+            address: As in the command line contract.
+            store: Where to look first.
+            before: The run named before it, which ``@twin`` is the twin of.
 
         Raises:
             Trouble: There is no such run, or it cannot be read.
@@ -81,9 +89,17 @@ class Invocation:
         from agentdbg.store.address import AddressError, resolve
 
         try:
-            return resolve(store or self.open_store(), address)
+            store = store or self.open_store()
+            if address == TWIN:
+                return open_twin(self, store, before)
+            outside = self._outside.open(address, store)
+            return resolve(store, address) if outside is None else outside
         except (AddressError, ValueError) as error:
             raise Trouble(self._not_found(str(error)), Status.NOTHING) from error
+
+    def close(self) -> None:
+        """Remove what was unpacked for this call."""
+        self._outside.close()
 
     def _not_found(self, line: str) -> str:
         """The line, with the command that a bare word may have been meant for."""

@@ -32,6 +32,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return status
     except BaseException as error:
         return _report(error, invocation)
+    finally:
+        invocation.close()
 
 
 def _run(arguments: list[str], invocation: Invocation) -> int:

@@ -48,7 +48,14 @@ def open_run(
         raise Trouble(message("error.no_terminal", run=run_id))
     from agentdbg.ui.app import run_app
 
-    run_app(store, address, step=number, theme=theme or invocation.settings.text("theme") or None, follow=follow)
+    run_app(
+        store,
+        address,
+        opener=lambda named: invocation.resolve(named, store),
+        step=number,
+        theme=theme or invocation.settings.text("theme") or None,
+        follow=follow,
+    )
     return Status.SAME
 
 

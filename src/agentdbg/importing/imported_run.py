@@ -10,6 +10,7 @@ from agentdbg.model.canonical import tree_bytes
 from agentdbg.model.hashing import chain, sha256_hex
 from agentdbg.model.records import BodyRef, Json, Kind, Origin, RunSummary, Segment, Step
 from agentdbg.model.safe_text import safe_line
+from agentdbg.store import notes
 from agentdbg.store.protocols import BodyMissing
 
 WRITER: Final = "import"
@@ -98,24 +99,28 @@ class Draft:
 
 
 class ImportedRun:
-    """A ``RunSource`` over a finished draft. It does not change; nothing stays open behind it."""
+    """A ``RunSource`` over a finished draft. It does not change; nothing stays open behind it.
 
-    def __init__(self, draft: Draft, summary: RunSummary, flag: Callable[[], str | None] = lambda: None) -> None:
+    Attributes:
+        notes_location: What stands for the place of the run where notes on it are kept.
+    """
+
+    def __init__(self, draft: Draft, summary: RunSummary, notes_location: str) -> None:
         """Make the run.
 
         Args:
             draft: Its steps and bodies.
             summary: Its row.
-            flag: Gives the reason of a flag that was set later.
+            notes_location: What stands for the place of the run where notes on it are kept.
         """
+        self.notes_location = notes_location
         self._draft = draft
         self._summary = summary
-        self._flag = flag
         self._by_id = {step.id: step for step in draft.steps}
 
     def summary(self) -> RunSummary:
         """The run's row."""
-        flag = self._flag()
+        flag = notes.noted_flag(self.notes_location, self._summary.run_id, None)
         return self._summary if flag is None else replace(self._summary, flag=flag or None)
 
     def steps(self) -> Sequence[Step]:

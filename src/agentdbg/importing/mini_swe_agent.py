@@ -20,7 +20,6 @@ from agentdbg.model.canonical import Unencodable
 from agentdbg.model.fingerprint import fingerprint
 from agentdbg.model.records import ErrorInfo, Json, Kind, Origin, RunStatus, RunSummary, Step, StepStatus
 from agentdbg.model.segments import PLACE
-from agentdbg.store import notes
 from agentdbg.store.files import is_run_id
 from agentdbg.store.protocols import RunSource
 
@@ -81,9 +80,7 @@ def _open(file: ForeignFile, run_id: str) -> RunSource:
     conversation.read()
     origin = {"file": Path(file.path).name, "sha256": file.digest, "requests": "rebuilt", "tool_schemas": "absent"}
     summary = conversation.summary(run_id, _shape(value) or NAME, document, dict(origin))
-    return ImportedRun(
-        conversation.draft, summary, lambda: notes.noted_flag(f"file:{file.digest}", run_id, directory=None)
-    )
+    return ImportedRun(conversation.draft, summary, f"file:{file.digest}")
 
 
 @dataclass(slots=True)
@@ -332,11 +329,11 @@ class _Conversation:
         return ErrorInfo(self.exit_status, text(said))
 
     def _holes(self) -> list[str]:
-        holes = ["tool schemas and requests as they were sent; inputs are rebuilt from the messages before each call"]
+        holes = ["the file has no requests and no tool schemas: inputs are rebuilt from the messages before each call"]
         if not self.exit_status:
-            holes.append("how the run ended")
+            holes.append("the file does not say how the run ended")
         if self.began is None:
-            holes.append("all times")
+            holes.append("the file has no times")
         return holes
 
     def _took(self, ended: float | None) -> float | None:

@@ -17,7 +17,7 @@ from agentdbg.config.paths import data_dir
 from agentdbg.model.records import Json
 from agentdbg.store.files import StoreError, create_private_file, make_private_dir, open_below
 from agentdbg.store.journal import encode_record
-from agentdbg.store.protocols import RunStore
+from agentdbg.store.protocols import RunSource, RunStore
 from agentdbg.store.records import iter_records, parse_record
 
 FOLDER = "work"
@@ -44,6 +44,21 @@ def set_flag(store: RunStore, run_id: str, reason: str) -> None:
     if directory is None:
         store.open(run_id).close()
     append(store.location(), run_id, directory, {"e": "flag", "reason": reason})
+
+
+def set_flag_of(source: RunSource, store: RunStore, reason: str) -> None:
+    """Mark an open run as bad: one of the store, or one that lies elsewhere and has its own place for notes.
+
+    Raises:
+        KeyError: It is no run of the store, and has no place for notes.
+        StoreError: The notes cannot be written, because something else has their name.
+        OSError: The notes cannot be written.
+    """
+    run_id, location = source.summary().run_id, getattr(source, "notes_location", None)
+    if location is None:
+        set_flag(store, run_id, reason)
+    else:
+        append(str(location), run_id, None, {"e": "flag", "reason": reason})
 
 
 def flag_of(store: RunStore, run_id: str) -> str | None:

@@ -20,6 +20,7 @@ from typing import Final
 
 from agentdbg.model.records import Json, RunStatus
 from agentdbg.redaction.gate import Gate
+from agentdbg.store import notes
 from agentdbg.store import pack_manifest as manifests
 from agentdbg.store.directory import DirectoryStore
 from agentdbg.store.files import StoreError, create_private_file, list_below, make_private_dir, open_below, read_at
@@ -109,7 +110,12 @@ class Unpacked:
 
 
 class PackedRunSource(DirectoryRunSource):
-    """The run of a pack, read from where it was unpacked."""
+    """The run of a pack, read from where it was unpacked.
+
+    Attributes:
+        unpacked: The pack.
+        notes_location: What stands for the place of the run where notes on it are kept.
+    """
 
     def __init__(self, unpacked: Unpacked) -> None:
         """Open it.
@@ -118,10 +124,16 @@ class PackedRunSource(DirectoryRunSource):
             StoreError: It is of a newer major format, or nothing in it can be read.
         """
         self.unpacked = unpacked
+        self.notes_location = f"pack:{unpacked.digest}"
         try:
-            super().__init__(unpacked.directory)
+            super().__init__(unpacked.directory, flag=self._noted_flag)
         except StoreError as problem:
             raise StoreError("; ".join([*unpacked.problems, _without_place(problem, unpacked)])) from problem
+
+    def _noted_flag(self) -> str | None:
+        run_id = self.unpacked.manifest.run_id
+        flag = notes.noted_flag(self.notes_location, run_id, None)
+        return notes.noted_flag("", run_id, self.unpacked.directory) if flag is None else flag
 
     def problems(self) -> list[str]:
         """As of any run directory, with what was wrong with the pack first."""

@@ -1,0 +1,1 @@
+"""Runs as files for people and programs that have no agentdbg."""
