@@ -117,6 +117,14 @@ def test_paths_are_readable_and_typed_values_are_no_part_of_them() -> None:
     assert rows(of(a, b)) == [("~", "$.order[0].items[1]"), ("~", "$.order[0]['ship to']"), ("~", "$.by[7].n")]
 
 
+def test_a_text_that_is_json_is_looked_into() -> None:
+    a = {"content": '{"limit": 500, "requires_manual_approval": true}'}
+    b = {"content": '{"limit": 500}'}
+    assert rows(of(a, b)) == [("-", "$.content→$.requires_manual_approval")]
+    assert rows(of({"c": '{"a": 1}'}, {"c": '{"a":1}'})) == [("~", "$.c")]
+    assert rows(of({"c": "[1, 2"}, {"c": "[1, 3"})) == [("~", "$.c")]
+
+
 def test_one_element_put_before_six_thousand_is_one_change() -> None:
     items = [{"id": n, "text": f"message {n}"} for n in range(6000)]
     assert rows(of(items, [{"id": -1}, *items])) == [("+", "$[0]")]

@@ -26,6 +26,9 @@ DEPTH: Final = 100
 ORDER, NORMALISATION, TEXT, TYPE, BYTES = "order", "normalisation", "text", "type", "bytes"
 CAPPED: Final = f"only the first {MAX_CHANGES:,} changes are listed"
 OUT_OF_TIME: Final = "took too long: what is left is shown as whole values"
+INSIDE: Final = "→$"
+"""Stands in a path where it goes on inside a text that is JSON."""
+_OPENING: Final = ("{", "[")
 _NAMING: Final = ("id", "name", "role", "type", "key", "tool_call_id")
 
 
@@ -151,8 +154,22 @@ class _Walk:
             elif isinstance(a, list) and isinstance(b, list):
                 self._items(a, b, at, at_b)
             self._depth -= 1
+        elif isinstance(a, str) and isinstance(b, str) and a != b and self._inside(a, b, at, at_b):
+            return
         elif type(a) is not type(b) or (a != b if type(a) is str else exact(a) != exact(b)):
             self._note(FieldChange(CHANGED, at, a, b, _other(at, at_b), _kind(a, b)))
+
+    def _inside(self, a: str, b: str, at: str, at_b: str) -> bool:
+        """Look into two texts that are JSON objects or lists; whether that shows in what they differ."""
+        if a[:1] not in _OPENING or b[:1] != a[:1] or self._depth > DEPTH:
+            return False
+        try:
+            left, right = loads_json(a), loads_json(b)
+        except ValueError:
+            return False
+        before = len(self.changes)
+        self.value(left, right, at + INSIDE, at_b + INSIDE)
+        return len(self.changes) > before
 
     def _objects(self, a: dict[str, Json], b: dict[str, Json], at: str, at_b: str) -> None:
         tag_a, tag_b = _tag(a), _tag(b)

@@ -68,6 +68,11 @@ class Parting:
     why: str
     pair: StepPair
 
+    @property
+    def telling(self) -> bool:
+        """Whether it says something: times, ids, declared versions and values redacted under two keys do not."""
+        return self.why not in _WEAK.values()
+
 
 @dataclass(frozen=True, slots=True)
 class SegmentRow:
@@ -97,6 +102,12 @@ class RunDifference:
     def same(self) -> bool:
         """Whether nothing at all differs."""
         return self.parting is None
+
+    @property
+    def a_is_b(self) -> bool:
+        """Whether a run is compared with itself (or with a copy of itself)."""
+        left, right = self.a.summary(), self.b.summary()
+        return self.same and (left.run_id, left.started_at) == (right.run_id, right.started_at)
 
     @cached_property
     def answers(self) -> tuple[Answer, ...]:
@@ -181,7 +192,7 @@ class _Search:
                 )
                 break
             for found in self.of_pair(pair):
-                if found.why in _WEAK.values() or self._encloses(pair, found):
+                if not found.telling or self._encloses(pair, found):
                     weak.append(found)
                 else:
                     return self._with_config(found, paired)
