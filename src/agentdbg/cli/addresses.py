@@ -88,6 +88,11 @@ class Outside:
             raise StoreError(f"{named}: {problem}") from problem
 
 
+def is_outside(source: RunSource) -> bool:
+    """Whether a run lies outside every store, so that only its address finds it again."""
+    return hasattr(source, "notes_location")
+
+
 def open_pack(address: str) -> BinaryIO:
     """The bytes of a pack, from a file or from stdin."""
     return os.fdopen(os.dup(0), "rb") if address == STDIN else open(address, "rb")

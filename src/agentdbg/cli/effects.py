@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from agentdbg.model.records import Effect, Step, StepStatus
+from agentdbg.model.records import Effect, Kind, Step, StepStatus
 
 OUTWARD: Final = (Effect.WRITE, Effect.EXTERNAL)
 
@@ -51,6 +51,11 @@ def effects_of(steps: Iterable[Step]) -> Iterator[DoneEffect]:
         yield DoneEffect(step, state, reached and identity in seen)
         if reached and identity is not None:
             seen.add(identity)
+
+
+def undeclared(steps: Iterable[Step]) -> int:
+    """Number of tool calls of which nothing says how far they reach, as in other tools' files."""
+    return sum(step.kind is Kind.TOOL and step.effect is None for step in steps)
 
 
 def state_of(step: Step) -> str:

@@ -6,6 +6,7 @@ from contextlib import closing
 
 import click
 
+from agentdbg.cli.addresses import is_outside
 from agentdbg.cli.commands import Verb
 from agentdbg.cli.errors import Status, Trouble
 from agentdbg.cli.invocation import Invocation, on_terminal
@@ -43,9 +44,9 @@ def open_run(
     with closing(invocation.resolve(address, store)) as source:
         if number is not None:
             find_step(source, number)
-        run_id = source.summary().run_id
+        named = address if is_outside(source) else source.summary().run_id
     if not on_terminal():
-        raise Trouble(message("error.no_terminal", run=run_id))
+        raise Trouble(message("error.no_terminal", run=named))
     from agentdbg.ui.app import run_app
 
     run_app(

@@ -9,7 +9,7 @@ import click
 from agentdbg.cli import brief, steptext
 from agentdbg.cli.commands import Verb
 from agentdbg.cli.describe import run_members, step_members
-from agentdbg.cli.effects import DoneEffect, effects_of
+from agentdbg.cli.effects import DoneEffect, effects_of, undeclared
 from agentdbg.cli.errors import Trouble
 from agentdbg.cli.invocation import Invocation
 from agentdbg.cli.output import NOTHING, console, print_document, print_table, text
@@ -69,7 +69,9 @@ def _print_json(source: RunSource, number: int | None, only_effects: bool) -> No
 def _print_effects(invocation: Invocation, source: RunSource) -> None:
     rows = [_effect_row(effect) for effect in effects_of(source.steps())]
     if not rows:
-        console(invocation).print(text(message("effects.none")))
+        unknown = undeclared(source.steps())
+        said = message("effects.undeclared", count=unknown) if unknown else message("effects.none")
+        console(invocation).print(text(said))
         return
     columns = [message(f"column.{name}") for name in ("step", "effect", "state", "name", "key", "note")]
     print_table(invocation, columns, rows, right=[columns[0]])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from typing import Final
 
 from agentdbg.cli.describe import ref_members
 from agentdbg.cli.invocation import Invocation
@@ -11,19 +12,33 @@ from agentdbg.cli.output import block, console, local_time, print_facts, text
 from agentdbg.debugging.document import duration_words
 from agentdbg.i18n.catalogue import message
 from agentdbg.model.canonical import loads_json
-from agentdbg.model.records import BodyRef, Step
+from agentdbg.model.records import BodyRef, Origin, Step
 from agentdbg.store.protocols import BodyMissing, RunSource
+
+_WITH_ORIGIN: Final = (
+    "name",
+    "input",
+    "input_hash",
+    "fingerprint",
+    "arguments",
+    "result",
+    "started_at",
+    "latency_ms",
+    "usage",
+)
 
 
 def print_step(invocation: Invocation, source: RunSource, step: Step) -> None:
     """Print a step: what it was, its input or arguments, its result."""
     print_facts(invocation, [(message(f"step.{key}"), value) for key, value in _pairs(step) if value not in (None, "")])
+    rebuilt = _origin_words(source, step, "input")
     for segment in source.segments(step):
-        heading = " ".join(part for part in (segment.kind, segment.name) if part)
+        heading = " ".join(part for part in (segment.kind, segment.name, rebuilt) if part)
         _print_body(invocation, source, heading, segment.ref)
     for heading, ref in (("arguments", step.arguments), ("result", step.result)):
         if ref is not None:
-            _print_body(invocation, source, message(f"step.{heading}"), ref)
+            named = " ".join(filter(None, (message(f"step.{heading}"), _origin_words(source, step, heading))))
+            _print_body(invocation, source, named, ref)
 
 
 def bodies(source: RunSource, step: Step) -> dict[str, object]:
@@ -35,7 +50,14 @@ def bodies(source: RunSource, step: Step) -> dict[str, object]:
             {"kind": segment.kind, "name": segment.name, **(_body_members(source, segment.ref) or {})}
             for segment in source.segments(step)
         ],
+        "origins": {name: source.origin(step, name) for name in _WITH_ORIGIN},
     }
+
+
+def _origin_words(source: RunSource, step: Step, name: str) -> str:
+    """A word of warning where a value was not recorded."""
+    origin = source.origin(step, name)
+    return message("step.not_recorded", origin=origin) if origin in (Origin.REBUILT, Origin.DERIVED) else ""
 
 
 def _pairs(step: Step) -> list[tuple[str, object]]:

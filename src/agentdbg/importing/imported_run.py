@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from agentdbg.model.canonical import tree_bytes
+from agentdbg.model.canonical import dumps, tree_bytes
 from agentdbg.model.hashing import chain, sha256_hex
 from agentdbg.model.records import BodyRef, Json, Kind, Origin, RunSummary, Segment, Step
 from agentdbg.model.safe_text import safe_line
@@ -16,6 +16,7 @@ from agentdbg.store.protocols import BodyMissing
 WRITER: Final = "import"
 _DERIVED: Final = frozenset({"n", "id", "depth", "lane", "parent", "input_hash", "fingerprint", "alpha_fingerprint"})
 _LONGEST_PROBLEM: Final = 500
+_LONGEST_NAME: Final = 200
 
 
 class Bodies:
@@ -26,7 +27,7 @@ class Bodies:
 
     def put(self, value: Json) -> BodyRef:
         """Take in a value."""
-        data = tree_bytes(value)
+        data = _bytes(value)
         digest = sha256_hex(data)
         self._values.setdefault(digest, value)
         return BodyRef(digest, len(data))
@@ -39,7 +40,7 @@ class Bodies:
         """
         if ref.sha256 not in self._values:
             raise BodyMissing(f"body {ref.sha256[:12]} is not in the file")
-        return tree_bytes(self._values[ref.sha256])
+        return _bytes(self._values[ref.sha256])
 
 
 @dataclass(slots=True)
@@ -68,6 +69,8 @@ class Draft:
         number = len(self.steps)
         parent = self.steps[0].id if self.steps else None
         step = replace(step, n=number + 1, id=f"{WRITER}:{number}", parent=parent, depth=int(number > 0))
+        if len(step.name) > _LONGEST_NAME:
+            step = replace(step, name=f"{step.name[:_LONGEST_NAME]}…")
         self.steps.append(step)
         if origins:
             self.origins[step.id] = dict(origins)
@@ -141,9 +144,6 @@ class ImportedRun:
 
     def origin(self, step: Step, field: str) -> Origin:
         """How far a field may be trusted: hashes are derived here, requests are rebuilt from the message list."""
-        stated = self._draft.origins.get(step.id, {}).get(field)
-        if stated is not None:
-            return stated
         if field in ("input", "segments"):
             return Origin.REBUILT if step.id in self._draft.inputs else Origin.ABSENT
         if field.startswith("attrs."):
@@ -151,7 +151,8 @@ class ImportedRun:
         value = getattr(step, field, None)
         if value is None or value == "" or (field == "started_at" and not value):
             return Origin.ABSENT
-        return Origin.DERIVED if field in _DERIVED else Origin.RECORDED
+        usual = Origin.DERIVED if field in _DERIVED else Origin.RECORDED
+        return self._draft.origins.get(step.id, {}).get(field, usual)
 
     def problems(self) -> Sequence[str]:
         """What in the file is damaged or does not add up."""
@@ -167,6 +168,13 @@ class ImportedRun:
 
     def close(self) -> None:
         """There is nothing to release."""
+
+
+def _bytes(value: Json) -> bytes:
+    try:
+        return tree_bytes(value)
+    except RecursionError:
+        return dumps(value)  # nested beyond what JSON text is written for: in the typed encoding, flattened
 
 
 def _lines(problems: Iterable[str]) -> list[str]:

@@ -143,9 +143,12 @@ class _Salvage:
     def _value(self) -> Json:
         self._skip()
         try:
-            value, self.at = self._decoder.raw_decode(self.text, self.at)
+            value, end = self._decoder.raw_decode(self.text, self.at)
         except (ValueError, RecursionError):
             return _BROKEN
+        if end == len(self.text) and isinstance(value, int | float):
+            return _BROKEN  # a number at the very end may be the beginning of a longer one
+        self.at = end
         return cast(Json, value)
 
     def _take(self, char: str) -> bool:

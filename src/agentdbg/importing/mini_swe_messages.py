@@ -84,7 +84,8 @@ def count(value: Json) -> int | None:
 
 def seconds(value: Json) -> float | None:
     """A time since the epoch, or ``None``."""
-    return float(value) if type(value) in (int, float) and 0 < float(value) < 1e11 else None  # type: ignore[arg-type]
+    known = isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1e11
+    return float(value) if known else None  # type: ignore[arg-type]  # known to be a number
 
 
 def role(message: Members) -> str:

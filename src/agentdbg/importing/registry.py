@@ -62,8 +62,8 @@ def open_path(path: str | os.PathLike[str]) -> list[FoundRun]:
     found: list[FoundRun] = []
     for file in _files(place):
         try:
-            found += _in_file(file)
-        except StoreError:
+            found += _recognised(ForeignFile(file))
+        except (OSError, StoreError):
             continue  # a folder holds other things too
     if not found:
         raise StoreError(f"{path} holds no run of a known format ({_known()})")
@@ -91,13 +91,18 @@ def open_one(path: str | os.PathLike[str], run_id: str = "") -> RunSource:
 def _in_file(path: Path) -> list[FoundRun]:
     try:
         file = ForeignFile(path)
-        for kind in FORMATS:
-            if kind.probe(file):
-                return [FoundRun(run_id, kind.NAME, path, opener) for run_id, opener in kind.runs(file)]
+        found = _recognised(file)
     except OSError as problem:
         raise StoreError(f"{path} cannot be read: {(problem.strerror or str(problem)).lower()}") from problem
-    broken = file.looks_like_json() and file.document.problem
-    raise StoreError(f"{path} is of no known format ({_known()})" + (f"; as JSON, {broken}" if broken else ""))
+    if not found:
+        broken = file.looks_like_json() and file.document.problem
+        raise StoreError(f"{path} is of no known format ({_known()})" + (f"; as JSON, {broken}" if broken else ""))
+    return found
+
+
+def _recognised(file: ForeignFile) -> list[FoundRun]:
+    kind = next((kind for kind in FORMATS if kind.probe(file)), None)
+    return [] if kind is None else [FoundRun(name, kind.NAME, file.path, opener) for name, opener in kind.runs(file)]
 
 
 def _files(root: Path) -> Iterator[Path]:
