@@ -158,6 +158,23 @@ def test_the_input_table_shown_first_is_the_one_that_says_something(compare) -> 
     ]
 
 
+def test_a_running_run_is_compared_as_far_as_it_has_come(tmp_path: Path) -> None:
+    store = DirectoryStore(tmp_path / "s")
+    whole, live, astray = (RunRecords(tmp_path / "s", run_id) for run_id in ("whole", "live", "astray"))
+    for run in (whole, live, astray):
+        run.tool("look", {"id": 1})
+    whole.tool("pay", {"n": 2})
+    whole.end()
+    live.tool("pay", {"n": 2}, status=None)
+    live.leave()
+    astray.tool("pay", {"n": 3}, status=None)
+    astray.leave()
+    found = part(store.open("live"), store.open("whole"))
+    assert found.same
+    assert found.notes == ("run live is still running: compared as far as it has come",)
+    assert said(part(store.open("whole"), store.open("astray"))) == ("pay", "$.n", "arguments")
+
+
 def test_a_replay_is_measured_byte_by_byte(compare) -> None:
     first, second = (call(output={"id": f"chatcmpl-{n}"}) for n in ("111111", "222222"))
     found = compare(first, second, mode="exact", replay_of="a")

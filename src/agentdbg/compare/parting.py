@@ -7,7 +7,7 @@ ids; there the first difference behind those is the answer, and they are the ans
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
@@ -33,7 +33,7 @@ from agentdbg.compare.pairs import (
     StepPair,
     pair_runs,
 )
-from agentdbg.compare.step_difference import ByHash, Divergence
+from agentdbg.compare.step_difference import ByHash, Divergence, has_ended
 from agentdbg.model.records import BodyRef, Kind, Mode, RunStatus, Step
 from agentdbg.store.protocols import BodyMissing, RunSource
 
@@ -43,6 +43,7 @@ LISTED: Final = 40
 NO_STEP: Final = "(no such step)"
 _SHOWN: Final = 200
 _ENCLOSING: Final = (Kind.AGENT, Kind.NODE)
+_ENDINGS: Final = frozenset((STATUS, RESULT, OUTPUT, ERROR))
 _NOTE_CAUSES: Final = {Kind.RETRIEVAL: "input.retrieved", Kind.CONFIG: "version", Kind.READ: "environment"}
 _MODEL_IDS: Final = frozenset(((OUTPUT, "$.model"), (OUTPUT, "$.system_fingerprint"), (INPUT, "$.model")))
 _WEAK: Final = {
@@ -177,15 +178,19 @@ class _Search:
 
     def __init__(self, a: RunSource, b: RunSource, chance: Chance, limit: int = 1) -> None:
         self._a, self._b, self._chance, self._limit = a, b, chance, limit
+        self._running = [source.summary().status is RunStatus.RUNNING for source in (a, b)]
         self.notes: list[str] = []
 
     def first(self, paired: PairedRuns, should_stop: Stop) -> Parting | None:
         """The first telling difference; else the first of an enclosing step, else of clock and ids."""
         weak: list[Parting] = []
+        ends = _last_place(pair.i for pair in paired.pairs), _last_place(pair.j for pair in paired.pairs)
         for number, place in enumerate(paired.differing):
             if should_stop():
                 raise Stopped
-            pair = paired.pairs[place]
+            pair = self._as_far_as_it_goes(paired.pairs[place], place > ends[0], place > ends[1])
+            if pair.sign == SAME:
+                continue
             if number >= LOOKED_AT:
                 self.notes.append(
                     f"the first {LOOKED_AT:,} differing pairs were looked at; all differ in clock and ids"
@@ -198,6 +203,18 @@ class _Search:
                     return self._with_config(found, paired)
         strength = ["", _WEAK[VERSION], _WEAK[REDACTION], _WEAK[CLOCK]]
         return min(weak, key=lambda found: strength.index(found.why), default=None)
+
+    def _as_far_as_it_goes(self, pair: StepPair, beyond_a: bool, beyond_b: bool) -> StepPair:
+        """A pair without what a run that is still running has not come to yet."""
+        if (beyond_a and self._running[0]) or (beyond_b and self._running[1]):
+            return StepPair(SAME, pair.i, pair.j)
+        if pair.sign != CHANGED or not any(self._running):
+            return pair
+        steps = _steps(self._a, self._b, pair)
+        if not any(step and going and not has_ended(step) for step, going in zip(steps, self._running, strict=True)):
+            return pair
+        aspects = tuple(aspect for aspect in pair.aspects if aspect not in _ENDINGS)
+        return StepPair(CHANGED if aspects else SAME, pair.i, pair.j, aspects)
 
     def row_cause(self, step_a: Step | None, step_b: Step | None, row: InputRow) -> str:
         """The cause class of a row of an input table; empty for an equal one."""
@@ -323,6 +340,11 @@ def _steps(a: RunSource, b: RunSource, pair: StepPair) -> tuple[Step | None, Ste
         a.steps()[pair.i] if pair.i is not None else None,
         b.steps()[pair.j] if pair.j is not None else None,
     )
+
+
+def _last_place(numbers: Iterable[int | None]) -> int:
+    """The last place that holds a number."""
+    return max((place for place, number in enumerate(numbers) if number is not None), default=-1)
 
 
 def _divergence(step: Step, path: str, expected: str, got: str, cause: str) -> Divergence:
