@@ -12,14 +12,17 @@ from typing import Final
 from agentdbg.debugging.document import Block, Flavour, Span, Tone, span
 from agentdbg.model.safe_text import SafeText, safe_line
 
-_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"?|[{}\[\]:,]|[^\s{}\[\]:,"]+', re.DOTALL)
+_TOKEN: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[{}\[\]:,]|[^\s{}\[\]:,"]+', re.DOTALL)
 _INLINE_TOKENS: Final = 16
 _INLINE_CHARS: Final = 64
 _MAX_INDENT: Final = 60
+_INDENTS: Final = tuple("  " * depth for depth in range(_MAX_INDENT + 1))
 _CLOSING: Final = {"{": "}", "[": "]"}
+_CLOSERS: Final = frozenset("}]")
+_BRACKETS: Final = frozenset("{}[]")
 
 _COLOURS: Final = re.compile(
-    r'(?P<string>"(?:[^"\\]|\\.)*"?)(?P<key>\s*:)?|(?P<number>-?\d[\d.eE+-]*)|(?P<literal>true|false|null|NaN|-?Infinity)'
+    r'(?P<string>"[^"\\]*(?:\\.[^"\\]*)*"?)(?P<key>\s*:)?|(?P<number>-?\d[\d.eE+-]*)|(?P<literal>true|false|null|NaN|-?Infinity)'
     r"|(?P<punctuation>[{}\[\]:,]+)"
 )
 
@@ -47,37 +50,36 @@ def pretty(text: str) -> list[SafeText]:
     """The lines of indented JSON; short flat containers stay on one line."""
     tokens = _TOKEN.findall(text)
     lines: list[SafeText] = []
-    current: list[str] = []
+    line = ""
     depth = 0
     index = 0
     count = len(tokens)
     while index < count:
         token = tokens[index]
-        if token in "{[":
-            flat = _flat(tokens, index)
+        index += 1
+        if token == ",":
+            lines.append(_line(line + token))
+            line = _INDENTS[min(depth, _MAX_INDENT)]
+        elif token == ":":
+            line += ": "
+        elif token in _CLOSING:
+            flat = _flat(tokens, index - 1)
             if flat is not None:
-                current.append(flat[0])
+                line += flat[0]
                 index = flat[1]
                 continue
-            current.append(token)
+            lines.append(_line(line + token))
             depth += 1
-            lines.append(_line(current))
-            current = [_indent(depth)]
-        elif token in "}]":
+            line = _INDENTS[min(depth, _MAX_INDENT)]
+        elif token in _CLOSERS:
             depth = max(depth - 1, 0)
-            if "".join(current).strip():
-                lines.append(_line(current))
-            current = [_indent(depth), token]
-        elif token == ",":
-            lines.append(_line([*current, ","]))
-            current = [_indent(depth)]
-        elif token == ":":
-            current.append(": ")
+            if line and not line.isspace():
+                lines.append(_line(line))
+            line = _INDENTS[min(depth, _MAX_INDENT)] + token
         else:
-            current.append(token)
-        index += 1
-    if "".join(current).strip():
-        lines.append(_line(current))
+            line += token
+    if line and not line.isspace():
+        lines.append(_line(line))
     return lines
 
 
@@ -112,12 +114,8 @@ def coloured(line: str) -> list[Span]:
     return spans
 
 
-def _line(parts: list[str]) -> SafeText:
-    return safe_line("".join(parts))
-
-
-def _indent(depth: int) -> str:
-    return "  " * min(depth, _MAX_INDENT)
+def _line(line: str) -> SafeText:
+    return SafeText(line) if line.isascii() and line.isprintable() else safe_line(line)
 
 
 def _flat(tokens: list[str], start: int) -> tuple[str, int] | None:
@@ -130,7 +128,7 @@ def _flat(tokens: list[str], start: int) -> tuple[str, int] | None:
         if token == closing:
             parts.append(token)
             return "".join(parts), index + 1
-        if token in "{}[]":
+        if token in _BRACKETS:
             return None
         length += len(token)
         if length > _INLINE_CHARS:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from array import array
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from itertools import accumulate
 from typing import Final
@@ -17,6 +17,7 @@ from agentdbg.debugging.document import Block, Document, Flavour, Row, Section, 
 from agentdbg.debugging.jsontext import colour
 from agentdbg.model.safe_text import SafeText
 from agentdbg.ui.text import Palette, plain, segments
+from agentdbg.ui.widgets.layout import Lines, Stretch
 from agentdbg.ui.widgets.lines import LineView
 from agentdbg.ui.widgets.wrapping import HARD_SPLIT, breaks, indent_of, row_count
 
@@ -46,7 +47,7 @@ class BodyView(LineView):
         self._toggled: dict[tuple[str, str], bool] = {}
         self._blocks: dict[str, Block] = {}
         self._asked: set[str] = set()
-        self._lines: list[tuple[Section, SafeText | Row, bool]] = []
+        self._lines = Lines()
         self._ends: array[int] = array("Q")
         self._width = 80
 
@@ -87,8 +88,8 @@ class BodyView(LineView):
         if section is None or not section.title:
             return
         self._toggled[self._tab, section.key] = not self.is_open(section)
-        at = next((i for i, line in enumerate(self._lines) if line[0] is section and line[2]), 0)
         self._lay_out()
+        at = self._lines.title_of(section)
         self.move_cursor(self._ends[at - 1] if at else 0)
 
     def toggle_wrap(self) -> None:
@@ -100,7 +101,7 @@ class BodyView(LineView):
     @property
     def section(self) -> Section | None:
         """The section that the cursor is in."""
-        return self._lines[self._line_at(self.cursor)[0]][0] if self._lines else None
+        return self._lines.stretch_at(self._line_at(self.cursor)[0]).section if len(self._lines) else None
 
     def body(self) -> bytes | None:
         """The bytes behind the section under the cursor; else those of the first section that has some."""
@@ -112,12 +113,11 @@ class BodyView(LineView):
 
     def value(self) -> str:
         """The value on the cursor's line: of a JSON member its value, of a text its line."""
-        if not self._lines:
+        if not len(self._lines):
             return ""
         at = self._line_at(self.cursor)[0]
-        section, line, _ = self._lines[at]
-        text = line if isinstance(line, str) else plain(line)
-        block = self._blocks.get(section.key)
+        text = self._lines.text(at)
+        block = self._blocks.get(self._lines.stretch_at(at).section.key)
         if block is None or block.flavour is not Flavour.JSON:
             return text.strip()
         lines = [text]
@@ -134,8 +134,9 @@ class BodyView(LineView):
     def draw(self, index: int, palette: Palette) -> list[Segment]:
         """One row."""
         at, part = self._line_at(index)
-        section, line, is_title = self._lines[at]
-        if is_title:
+        stretch, line = self._lines.stretch_at(at), self._lines.line(at)
+        section = stretch.section
+        if stretch.is_title:
             return segments(self._title(section, here=index == self.cursor), palette)
         text = line if isinstance(line, str) else plain(line)
         width, indent = self._measure(line, text)
@@ -156,15 +157,15 @@ class BodyView(LineView):
     # Inside
 
     def _lay_out(self) -> None:
-        lines: list[tuple[Section, SafeText | Row, bool]] = []
+        stretches: list[Stretch] = []
         wanted: list[Section] = []
         read = 0
         content_before = set_apart = False
         for section in self.document.sections:
             if set_apart or (content_before and section.title):
-                lines.append((section, (), False))
+                stretches.append(Stretch(section, ((),)))
             if section.title:
-                lines.append((section, section.title, True))
+                stretches.append(Stretch(section, (section.title,), is_title=True))
             content_before = self.is_open(section)
             set_apart = content_before and bool(section.title)
             if not content_before:
@@ -174,23 +175,29 @@ class BodyView(LineView):
                 read += section.size
                 block = self._blocks[section.key] = load(section)
             if block is None:
-                lines.append((section, row((f"loading {size_words(section.size)} …", Tone.DIM)), False))
                 wanted.append(section)
+                stretches.append(Stretch(section, (row((f"loading {size_words(section.size)} …", Tone.DIM)),)))
             else:
-                lines.extend((section, line, False) for line in block.lines)
-        self._lines = lines
+                stretches.append(Stretch(section, block.lines))
+        self._lines = Lines(stretches)
         self._width = max(self.size.width - _MARGIN, 10)
-        self._ends = array("Q", accumulate(map(self._rows_of, lines)))
+        self._ends = array("Q", accumulate(self._row_counts()))
         self.update_lines()
         fresh = [section for section in wanted if section.key not in self._asked]
         if fresh:
             self._asked.update(section.key for section in fresh)
             self.post_message(self.Wanted(self.generation, fresh))
 
-    def _rows_of(self, entry: tuple[Section, SafeText | Row, bool]) -> int:
-        line = entry[1]
-        if entry[2]:
-            return 1
+    def _row_counts(self) -> Iterator[int]:
+        for stretch in self._lines.stretches:
+            if stretch.is_title:
+                yield 1
+                continue
+            for line in stretch.lines:
+                short = isinstance(line, str) and len(line) <= self._width and line.isascii()
+                yield 1 if short else self._rows_of(line)
+
+    def _rows_of(self, line: SafeText | Row) -> int:
         text = line if isinstance(line, str) else plain(line)
         return row_count(text, *self._measure(line, text))
 
@@ -214,10 +221,9 @@ class BodyView(LineView):
     def _members_after(self, at: int, text: str) -> list[str]:
         depth = len(text) - len(text.lstrip(" "))
         members = []
-        for section, line, _ in self._lines[at + 1 :]:
-            member = line if isinstance(line, str) else plain(line)
+        for member in self._lines.following(at):
             members.append(member)
-            if len(member) - len(member.lstrip(" ")) <= depth or section is not self._lines[at][0]:
+            if len(member) - len(member.lstrip(" ")) <= depth:
                 break
         return members
 
