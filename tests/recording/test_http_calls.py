@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -225,3 +226,81 @@ def test_an_abandoned_stream_is_partial_and_replays_as_far_as_it_was_read(lab: H
         for changed in ("2", "4"):
             limit.write_text(changed)
             assert lab.replay().verdict == "diverged", changed
+
+
+FAULTS = """
+import contextlib, io, json, os, sys, httpx, httpx2, agentdbg
+from agentdbg.recording import http_calls, http_requests, http_seam, http_stream, process, providers, run
+from agentdbg.redaction import gate, stream
+from agentdbg.store import journal
+URL = "http://127.0.0.1:" + os.environ["PORT"]
+PLACES = {
+    "nothing": [],
+    "gate": [(gate.Gate, name) for name in ("text", "value", "body", "headers", "stream")],
+    "gate headers": [(gate.Gate, "headers")],
+    "redactor": [(stream.StreamRedactor, "feed")],
+    "redactor flush": [(stream.StreamRedactor, "flush")],
+    "journal body": [(journal.RunWriter, "body")],
+    "journal event": [(journal.RunWriter, "event")],
+    "assembler": [(providers.Assembler, "feed")],
+    "assembled": [(providers.Assembler, "result")],
+    "splitter": [(http_stream.SseSplitter, "feed")],
+    "reader": [(providers, "read_response")],
+    "recogniser": [(providers, "recognise")],
+    "described": [(http_seam, "_described")],
+    "begin": [(run.RunRecording, "begin")],
+    "end": [(run.RunRecording, "end")],
+}
+
+def fails(*arguments, **options):
+    raise RuntimeError("injected")
+
+def work():
+    found = []
+    for module in (httpx, httpx2):
+        with module.Client(base_url=URL) as client:
+            found.append(client.get("/gzip").text)
+            with client.stream("GET", "/sse") as response:
+                found.append([piece.decode("latin-1") for piece in response.iter_raw()])
+            ask = {"model": "m", "messages": []}
+            found.append(client.post("/v1/chat/completions", json=ask).json()["choices"][0])
+            with client.stream("POST", "/v1/chat/completions", json={**ask, "stream": True}) as response:
+                found.append(list(response.iter_lines()))
+    return found
+
+@agentdbg.agent
+def agent(what):
+    with contextlib.ExitStack() as stack:
+        for holder, name in PLACES[what]:
+            stack.callback(setattr, holder, name, getattr(holder, name))
+            setattr(holder, name, fails)
+        return work()
+
+def told(what):
+    said = io.StringIO()
+    if (recorder := process.recorder()) is not None:
+        recorder._warned = False
+        recorder.run_id = "run-" + what.replace(" ", "-")
+    with contextlib.redirect_stderr(said):
+        return [agent(what), said.getvalue().splitlines()]
+
+if __name__ == "__main__":
+    print(json.dumps({what: told(what) for what in PLACES}))
+"""
+
+
+def test_whatever_fails_in_the_recorder_the_agent_gets_its_answers_and_the_record_says_so(lab: HttpLab) -> None:
+    quiet = {"AGENTDBG_DEBUG": "", "AGENTDBG_RUN_ID": ""}
+    bare = json.loads(lab.record(FAULTS, env={**quiet, "AGENTDBG": "off"}).stdout)
+    assert not lab.store.exists()
+    found = json.loads(lab.record(env=quiet).stdout)
+    for what, (result, said) in found.items():
+        assert result == bare[what][0], what
+        assert len(said) == (what != "nothing"), (what, said)
+        assert all("agentdbg: " in line for line in said)
+    holes = [hole for step in lab.steps(Kind.MODEL, address="run-assembler") for hole in step.holes]
+    assert any("the recorder failed on this call (RuntimeError)" in hole for hole in holes)
+    missed = [event["what"] for event in lab.raw_events("run-recogniser") if event["e"] == "hole"]
+    assert len(missed) == 8 and all("call is not recorded" in what for what in missed)
+    assert lab.replay_without_server("run-nothing").verdict == "identical"
+    assert lab.replay("run-assembler").verdict == "not_replayable"

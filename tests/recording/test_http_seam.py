@@ -54,8 +54,8 @@ def agent():
     found["response"] = client.responses.create(model="m", input="hello", instructions="Be brief.").output_text
     events = [e.type for e in client.responses.create(model="m", input="hello", stream=True)]
     found["events"] = [events[0], events[-1], len(events)]
-    held = client.responses.create(model="m", input="more", previous_response_id="resp_1", tools=[{"type": "web_search"}])
-    found["held"] = held.output_text
+    more = {"previous_response_id": "resp_1", "tools": [{"type": "web_search"}]}
+    found["held"] = client.responses.create(model="m", input="more", **more).output_text
     raw = client.chat.completions.with_raw_response.create(model="m", messages=ASK)
     found["raw"] = [raw.headers["x-request-id"], raw.parse().choices[0].message.content]
     with client.chat.completions.with_streaming_response.create(model="m", messages=ASK) as response:
@@ -68,6 +68,10 @@ def agent():
         chat(seed=10)
     except openai.APIStatusError as error:
         found["error"] = [type(error).__name__, error.status_code, str(error)]
+    for chunk in chat(stream=True, seed=11):
+        if chunk.choices[0].delta.content:
+            found["left"] = chunk.choices[0].delta.content
+            break
     return found
 
 if __name__ == "__main__":
@@ -115,11 +119,11 @@ def lab(tmp_path: Path) -> Iterator[HttpLab]:
 
 def script_openai(lab: HttpLab) -> None:
     lab.provider.script(
-        Reply(text="one"), Reply(text="two, with more pieces 日本", pieces=5), Reply(tool_calls=ADD), Reply(tool_calls=ADD),
+        Reply(text="one"), Reply(text="two, with more 日本", pieces=5), Reply(tool_calls=ADD), Reply(tool_calls=ADD),
         Reply(text="a"), Reply(text="a"), Reply(text="b 🙂", cut=7), Reply(text="three"), Reply(text="four", cut=9),
         Reply(text="five"), Reply(text="six"), Reply(text="seven"), Reply(text="eight", cut=11),
         rate_limited(), rate_limited(), Reply(text="third time"), server_error(), Reply(text="second time"),
-        server_error(400),
+        server_error(400), Reply(text="never read to the end", pieces=9, chunk_delay=0.02),
     )  # fmt: skip
 
 
@@ -128,7 +132,8 @@ def test_the_openai_sdk_replays_exactly_and_its_requests_are_complete(lab: HttpL
     lab.record(OPENAI)
     found = lab.returned()
     assert found["retried"] == "third time" and found["retried stream"] == ["second time"]
-    assert found["error"][1] == 400
+    assert found["error"][1] == 400 and found["left"] == "nev"
+    assert lab.steps(Kind.MODEL)[-1].status is StepStatus.PARTIAL
     models = lab.steps(Kind.MODEL)
     sent = lab.provider.bodies
     assert sorted(json.dumps(lab.request(step)) for step in models) == sorted(json.dumps(json.loads(b)) for b in sent)
@@ -269,7 +274,8 @@ def agent():
         return client.get("http://127.0.0.1:" + os.environ["PORT"] + "/once").json()["path"]
 
 shape = types.ModuleType("shape")
-for name in ("BaseTransport", "AsyncBaseTransport", "SyncByteStream", "AsyncByteStream", "Response", "RequestError", "Headers"):
+WORDS = "BaseTransport AsyncBaseTransport SyncByteStream AsyncByteStream Response RequestError Headers"
+for name in WORDS.split():
     setattr(shape, name, getattr(httpx, name))
 class HTTPTransport(httpx.HTTPTransport):
     def handle_request(self, request):

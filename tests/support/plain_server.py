@@ -115,7 +115,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.head(200, ("content-type", content_type), ("transfer-encoding", "chunked"), *headers)
         for piece in pieces:
             self.wfile.write(f"{len(piece):x}\r\n".encode() + piece + b"\r\n")
-            time.sleep(0.01)
+            time.sleep(0.002)
         if end:
             self.wfile.write(b"0\r\n\r\n")
         else:
@@ -187,8 +187,22 @@ ROUTES: dict[str, Callable[[_Handler], None]] = {
         "text/event-stream", _cut(gzip.compress("".join(EVENTS).encode()), 13), ("content-encoding", "gzip")
     ),
     "/sse-dropped": lambda h: h.pieces("text/event-stream", [event.encode() for event in EVENTS[:3]], end=False),
+    "/v1/chat/completions": lambda h: _chat(h),
     "/dropped": lambda h: h.pieces("application/json", [b'{"half":', b" 1"], end=False),
 }
+
+
+def _chat(handler: _Handler) -> None:
+    asked = json.loads(handler.server.plain.requests[-1].body)  # type: ignore[attr-defined]
+    head = {"id": "chatcmpl-1", "model": "m-1"}
+    if asked.get("stream"):
+        deltas = [{"index": 0, "delta": {"content": f"piece {i} "}} for i in range(5)]
+        events = [json.dumps({**head, "choices": [delta]}) for delta in deltas]
+        handler.pieces("text/event-stream", [f"data: {event}\n\n".encode() for event in [*events, "[DONE]"]])
+    else:
+        message = {"role": "assistant", "content": "hello"}
+        choices = [{"index": 0, "finish_reason": "stop", "message": message}]
+        handler.send(json.dumps({**head, "choices": choices}).encode())
 
 
 def _reason(handler: _Handler) -> None:

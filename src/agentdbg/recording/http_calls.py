@@ -65,7 +65,7 @@ def at_exit(owner: object, function: Callable[[], None]) -> None:
     global _registered
     if not _registered:
         _registered = True
-        atexit.register(_exit)
+        atexit.register(give_up_open)
     _unfinished[id(owner)] = (owner, function, os.getpid())
 
 
@@ -74,7 +74,8 @@ def settled(owner: object) -> None:
     _unfinished.pop(id(owner), None)
 
 
-def _exit() -> None:
+def give_up_open() -> None:
+    """Write the outcome of every response that nobody read to its end, nor closed: the process ends."""
     for _, function, pid in list(_unfinished.values()):
         if pid == os.getpid():
             function()

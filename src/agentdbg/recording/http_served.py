@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, cast
@@ -11,13 +12,14 @@ from typing import TYPE_CHECKING, cast
 from agentdbg.model.canonical import loads
 from agentdbg.model.records import Json, StepStatus
 from agentdbg.recording.active import record_served
+from agentdbg.recording.calls import ReplayStop
 from agentdbg.recording.http_calls import HttpCall, at_exit, settled
 from agentdbg.recording.process import recorder
 
 if TYPE_CHECKING:
     from agentdbg.recording.calls import Answerer, Served
 
-_WBITS = {"gzip": 31, "x-gzip": 31, "deflate": 15}
+_WBITS = {"gzip": 31, "deflate": 15}
 _NO_BLOCK = b"\xff\xff\xff\xff"
 """No deflate block begins like this: whatever undoes the encoding fails here, as it did when it was recorded."""
 
@@ -90,8 +92,8 @@ class ServedResponse:
 
     def _process_ends(self) -> None:
         """Nobody read the response to its end, nor closed it."""
-        if not self._done:
-            self._write(self._closed_early())
+        with suppress(ReplayStop):  # it is latched
+            self.close()
 
     def _closed_early(self) -> Served:
         served = self.served
@@ -152,7 +154,7 @@ def _split(body: bytes, sizes: Sequence[int] | None) -> list[bytes]:
     total = sum(sizes)
     ends = [*accumulate(sizes, initial=0)]
     if total != len(body):
-        ends = [end * len(body) // total if total else len(body) for end in ends]
+        ends = [*(end * len(body) // max(total, 1) for end in ends[:-1]), len(body)]
     return [body[start:end] for start, end in pairwise(ends)]
 
 
