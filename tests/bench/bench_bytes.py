@@ -29,7 +29,7 @@ def rows(folder: Path, quick: bool) -> Iterator[Row]:
     """The short run both ways, its peers, and the long run against the short one."""
     from tests.support.scripted_server import Reply, ScriptedServer
 
-    long = 500 if quick else LONG
+    long = 300 if quick else LONG
     with ScriptedServer(Reply(text=words(REPLY, 7))) as server:
         client = _recorded(folder / "client", "client", STEPS, server.openai_url)
     seam = _recorded(folder / "seam", "seam", STEPS)

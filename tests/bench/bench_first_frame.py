@@ -40,7 +40,7 @@ def rows(folder: Path, quick: bool) -> Iterator[Row]:
     for command, told in ((opened, small), (empty, environ)):
         first_frame(command, told, _marker(command))  # writes the byte code
     big, tiny, app = in_turns(
-        5 if quick else 15,
+        3 if quick else 15,
         lambda: first_frame(opened, environ, b"look_up"),
         lambda: first_frame(opened, small, b"look_up"),
         lambda: first_frame(empty, environ, TEXT.encode()),

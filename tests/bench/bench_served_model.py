@@ -23,7 +23,7 @@ def rows(folder: Path, quick: bool) -> Iterator[Row]:
     """Record with both while the server is there, replay with both when it is gone."""
     from tests.support.scripted_server import Reply, ScriptedServer
 
-    calls, rounds = (30, 3) if quick else (CALLS, 7)
+    calls, rounds = (30, 2) if quick else (CALLS, 7)
     environ = environment(folder)
     bare = {**environ, "AGENTDBG": "off"}
     cassette = str(folder / "cassette.yaml")

@@ -23,7 +23,7 @@ CALLS = 300
 
 def rows(folder: Path, quick: bool) -> Iterator[Row]:
     """Redaction off against the raw append and the peer; redaction on, for texts seen first and resent."""
-    rounds = 7 if quick else 25
+    rounds = 5 if quick else 25
     off, on = folder / "off", folder / "on"
     without_redaction(off)
     name = __name__

@@ -18,7 +18,7 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parents[2])
 
-from tests.bench.table import Row, table
+from tests.bench.table import Row, clock, table
 
 BENCHMARKS = {
     "step": "record one tool call",
@@ -27,6 +27,7 @@ BENCHMARKS = {
     "imports": "import of the recording side",
     "served_tool": "exact replay, tool calls",
     "served_model": "exact replay, HTTP model calls",
+    "compare": "compare runs, states and prompts",
     "first_frame": "open a big run on a terminal",
     "http": "record one HTTP model call",
 }
@@ -46,8 +47,10 @@ def main() -> int:
     for name in asked.names or BENCHMARKS:
         folder = Path(tempfile.mkdtemp(prefix="agentdbg-bench-")).resolve()
         try:
-            print(f"{name} …", file=sys.stderr, flush=True)
+            print(f"{name} …", end="", file=sys.stderr, flush=True)
+            began = clock()
             rows += importlib.import_module(f"tests.bench.bench_{name}").rows(folder, asked.quick)
+            print(f" {clock() - began:.0f} s", file=sys.stderr)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
     print(f"Python {platform.python_version()}, {platform.machine()}, medians; ratio = value / peer in the same run")
