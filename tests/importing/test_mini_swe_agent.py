@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,7 @@ def independent_counts(path: Path) -> tuple[int, int]:
     models += sum("response" in m.get("extra", {}) and m.get("role") == "user" for m in messages)
     if any(m.get("role") == "tool" for m in messages):
         return models, sum(len(m.get("tool_calls") or ()) for m in messages)
-    asked_before = zip(messages, messages[1:], strict=False)
+    asked_before = itertools.pairwise(messages)
     return models, sum(a["role"] == "assistant" and b["role"] == "user" for a, b in asked_before)
 
 
@@ -270,7 +271,7 @@ def test_nothing_in_a_file_breaks_its_reader(
 
 def test_a_deeply_nested_message_is_read(tmp_path: Path) -> None:
     deep = "[" * 900 + "]" * 900
-    text = '{"trajectory_format": "mini-swe-agent-1.1", "messages": [{"role": "user", "content": %s}]}' % deep
+    text = f'{{"trajectory_format": "mini-swe-agent-1.1", "messages": [{{"role": "user", "content": {deep}}}]}}'
     (tmp_path / "x.json").write_text(text, encoding="utf-8")
     source = open_one(tmp_path / "x.json")
     assert sum(len(source.body(step.arguments)) for step in source.steps() if step.arguments) > 900
