@@ -103,5 +103,8 @@ async def test_no_color_leaves_words_and_signs(monkeypatch: pytest.MonkeyPatch) 
     app = app_on()
     async with app.run_test(size=(120, 40)):
         assert app.no_color
+        colours = {part.style.color for strip in app.screen._compositor.render_strips() for part in strip if part.style}
+        triplets = [colour.triplet for colour in colours if colour is not None and colour.triplet is not None]
+        assert triplets and all(max(triplet) - min(triplet) <= 1 for triplet in triplets)
         for words in ("✗ error", "◆ approval", "! unsafe", "○ hole", "› "):
             assert words in shown(app)

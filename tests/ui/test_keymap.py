@@ -40,6 +40,21 @@ def test_keys_that_terminals_confuse_are_refused(key: str) -> None:
     assert "cannot be used" in keymap.problems[0]
 
 
+@pytest.mark.parametrize(
+    ("wanted", "keys"),
+    [
+        ("x", ("x",)),
+        ("x y", ("x", "y")),
+        ("x,F9", ("x", "F9")),
+        (",,x", (",", "x")),
+        ("x,,", ("x", ",")),
+        (",", (",",)),
+    ],
+)
+def test_several_keys_in_one_text(wanted: str, keys: tuple[str, ...]) -> None:
+    assert resolve({"bookmark": wanted}).keys["bookmark"] == keys
+
+
 def test_unknown_actions_are_told() -> None:
     assert resolve({"fly": "x"}).problems == ("[keys] fly: no such action; the help screen lists them",)
 

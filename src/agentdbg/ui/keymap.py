@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -17,6 +18,8 @@ FORBIDDEN: Final = {
     "ctrl+[": "terminals send it as escape",
     "ctrl+left_square_bracket": "terminals send it as escape",
 }
+_KEY: Final = re.compile(r",(?=,|\s|$)|[^,\s]+")
+"""A key in a text of several: they are set apart by spaces or commas, and a comma is a key itself."""
 _NAMES: Final = {
     ",": "comma",
     ".": "full_stop",
@@ -77,7 +80,7 @@ def resolve(table: Mapping[str, str | Sequence[str]] | None = None) -> Keymap:
     """Lay the user's ``[keys]`` table over the defaults.
 
     Args:
-        table: Action id to a key, or several keys as a list or separated by spaces.
+        table: Action id to a key, or several keys as a list or separated by spaces or commas.
     """
     keys = {action.id: action.keys for action in ACTIONS}
     problems: list[str] = []
@@ -86,7 +89,7 @@ def resolve(table: Mapping[str, str | Sequence[str]] | None = None) -> Keymap:
         if action_id not in keys:
             problems.append(f"[keys] {action_id}: no such action; the help screen lists them")
             continue
-        chosen = tuple(wanted.split() if isinstance(wanted, str) else wanted)
+        chosen = tuple(dict.fromkeys(_KEY.findall(wanted) if isinstance(wanted, str) else wanted))
         forbidden = [key for key in chosen if key.lower() in FORBIDDEN]
         problems.extend(f"[keys] {action_id}: {key} cannot be used, {FORBIDDEN[key.lower()]}" for key in forbidden)
         mine[action_id] = tuple(key for key in chosen if key not in forbidden) or keys[action_id]

@@ -7,7 +7,6 @@ from typing import ClassVar, Final
 
 from rich.segment import Segment
 from textual import events
-from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
@@ -51,11 +50,11 @@ class Bar(Widget):
         super().notify_style_update()
         self._drawn = None
 
-    def render_lines(self, crop: Region) -> list[Strip]:
+    def render_line(self, y: int) -> Strip:
         """The bar's only line."""
         if self._drawn is None or self._drawn.cell_length != self.size.width:
             self._drawn = self._draw(self.size.width)
-        return [self._drawn.crop(crop.x, crop.right) for _ in range(crop.height)]
+        return self._drawn
 
     def _draw(self, width: int) -> Strip:
         palette = tones.palette_for(self.app)
