@@ -124,6 +124,13 @@ def exact(value: Json) -> bytes:
         return dumps_json(value).encode("utf-8", "surrogatepass")
 
 
+def _all_exact(items: list[Json]) -> list[bytes]:
+    try:
+        return [marshal.dumps(item, 2) for item in items]
+    except ValueError:
+        return [exact(item) for item in items]
+
+
 def _as_text(a: bytes, b: bytes, note: str) -> FieldChange:
     before, after = (side.decode("utf-8", "backslashreplace") for side in (a, b))
     return FieldChange(CHANGED, "$", before, after, note=note)
@@ -211,7 +218,7 @@ class _Walk:
 
     def _items(self, a: list[Json], b: list[Json], at: str, at_b: str) -> None:
         finder = Finder(self._stop)
-        blocks = list(finder.blocks([exact(item) for item in a], [exact(item) for item in b]))
+        blocks = list(finder.blocks(_all_exact(a), _all_exact(b)))
         self.note = self.note or finder.note
         alike = ((lambda i: _named(a[i]), lambda j: _named(b[j])), (lambda i: _shape(a[i]), lambda j: _shape(b[j])))
         for block in blocks:

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from agentdbg.model import lanes
 from agentdbg.model.records import BodyRef, Json, Step, StepStatus
+from agentdbg.store.columns import unpack
 from agentdbg.store.protocols import RunSource
 from agentdbg.store.reader import DirectoryRunSource
 from agentdbg.store.records import skim_record
 
-_CHUNK_RECORD = b'{"e":"chunk"'
 _AT_ONCE = 256
 
 
@@ -72,40 +72,61 @@ def _skimmed(source: DirectoryRunSource) -> Iterator[StepOutline]:
     for start in range(0, source.step_count(), _AT_ONCE):
         with source._lock:
             source._drop_stale()
-            skeleton, line = source._skeleton, source._files.line
+            skeleton, line, names = source._skeleton, source._files.line, source._lane_names
             for position in range(start, min(start + _AT_ONCE, len(skeleton.order))):
                 packed = skeleton.order.at(position)
-                lines = [line(writer, offset) for writer, offset in skeleton.records_of(packed)]
-                yield _from_records(lines, source._lane_names.get(skeleton.lane(packed), lanes.ROOT))
+                writer, row = unpack(packed)
+                rows = skeleton.writers[writer]
+                intent = skim_record(line(writer, rows.offsets[row])) or {}
+                lane = names.get(skeleton.lanes[rows.lanes[row]], lanes.ROOT)
+                if intent.get("e") == "step":
+                    yield _outlined(intent, intent, lane)
+                elif ended := rows.outcomes[row]:
+                    yield _outlined(intent, skim_record(line(writer, ended - 1)) or {}, lane)
+                else:
+                    yield _outlined(intent, _outcome_elsewhere(source, packed), lane)
 
 
-def _from_records(lines: list[bytes], lane: str) -> StepOutline:
-    records = [skim_record(line) or {} for line in lines if not line.startswith(_CHUNK_RECORD)]
-    intent = records[0] if records else {}
-    note = intent.get("e") == "step"
-    outcome = intent if note else next((record for record in records[1:] if record.get("e") == "outcome"), {})
-    status = outcome.get("status", StepStatus.OK.value if note else StepStatus.OPEN.value)
-    given = intent.get("input")
-    return StepOutline(
-        _text(intent.get("kind")) or "node",
-        _text(intent.get("name")) or "",
+def _outcome_elsewhere(source: DirectoryRunSource, packed: int) -> dict[str, Json]:
+    """The outcome of a step that another writer recorded; empty while it is open."""
+    for writer, offset in source._skeleton.records_of(packed)[1:]:
+        record = skim_record(source._files.line(writer, offset)) or {}
+        if record.get("e") == "outcome":
+            return record
+    return {}
+
+
+def _outlined(intent: dict[str, Json], outcome: dict[str, Json], lane: str) -> StepOutline:
+    given, arguments, result = intent.get("input"), intent.get("args"), outcome.get("result")
+    status = StepStatus.OPEN.value if not outcome else outcome.get("status", "ok" if outcome is intent else "error")
+    error = outcome.get("error")
+    found = (
+        intent.get("kind"),
+        intent.get("name"),
         lane,
-        _text(status) or StepStatus.ERROR.value,
-        _text(given.get("hash")) if isinstance(given, dict) else None,
-        _digest(intent.get("args")),
-        _digest(outcome.get("result")),
-        _error(outcome.get("error")),
-        _text(intent.get("fp")),
-        _text(intent.get("key")),
+        status,
+        given.get("hash") if type(given) is dict else None,
+        arguments.get("sha256") if type(arguments) is dict else None,
+        result.get("sha256") if type(result) is dict else None,
+        _error(error) if error is not None else None,
+        intent.get("fp"),
+        intent.get("key"),
     )
+    for value in found:
+        if type(value) is not str and value is not None:
+            return _whole(tuple(_text(value) for value in found))
+    return _whole(found)
+
+
+def _whole(found: tuple[Json, ...]) -> StepOutline:
+    """An outline whose obligatory members are there, whatever the record lacks."""
+    if found[0] is None or found[1] is None or found[3] is None:
+        found = (found[0] or "node", found[1] or "", found[2], found[3] or StepStatus.ERROR.value, *found[4:])
+    return StepOutline._make(found)
 
 
 def _digest_of(ref: BodyRef | None) -> str | None:
     return ref.sha256 if ref is not None else None
-
-
-def _digest(ref: Json) -> str | None:
-    return _text(ref.get("sha256")) if isinstance(ref, dict) else None
 
 
 def _error(error: Json) -> str | None:
