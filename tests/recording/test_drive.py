@@ -87,7 +87,7 @@ def numbers(seen: list[object]) -> Any:
                     yield -1
         finally:
             seen.append("closed")
-        return "end"  # noqa: B901
+        return "end"
 
     return count
 
@@ -242,8 +242,6 @@ async def test_async_generators_likewise(store: Path) -> None:
 
 
 async def test_an_agent_can_be_an_async_generator_and_its_consumer_stands_outside(store: Path) -> None:
-    outside: list[object] = []
-
     @agentdbg.tool
     async def add(a: int) -> int:
         return a + 1
@@ -253,8 +251,7 @@ async def test_an_agent_can_be_an_async_generator_and_its_consumer_stands_outsid
         for i in range(2):
             yield await add(i)
 
-    async for _ in desk():
-        outside.append(scopes.current())
+    outside = [scopes.current() async for _ in desk()]
     assert outside == [None, None]
     found = only_run(store)
     assert [(step.name, step.depth) for step in found.steps] == [("desk", 0), ("add", 1), ("add", 1)]

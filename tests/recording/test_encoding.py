@@ -1,4 +1,4 @@
-"""What an agent hands over is written as it was at that moment; what cannot be written is marked, and the run goes on."""
+"""What an agent hands over is written as it was at that moment; what cannot be written is marked."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ FAITHFUL = {
     "separators": "a\u2028b\u0085c\rd\x00",
     "bytes": b"\xff\x00",
     "sets": [{1, 2}, frozenset({"a"})],
-    "keys": {1: "a", (2, 3): "b", None: "c", True: "d", b"k": 1},
+    "keys": {1: "a", (2, 3): "b", None: "c", False: "d", b"k": 1},
     "dollar": {"$": "tuple", "v": [1]},
     "tuple": (1, (2, [3])),
     "int and float": [1, 1.0, -0.0, 1e300],

@@ -57,7 +57,12 @@ def test_retrieved_documents_stand_apart_with_their_hashes(store: Path) -> None:
     desk()
     found = only_run(store)
     (document,) = found.arguments(found.named("refund"))
-    assert (document["id"], document["source"], document["text"], len(document["sha256"])) == ("d1", "faq", "text one", 64)
+    assert (document["id"], document["source"], document["text"], len(document["sha256"])) == (
+        "d1",
+        "faq",
+        "text one",
+        64,
+    )
 
 
 def test_an_iterator_of_documents_is_left_to_the_agent(store: Path) -> None:
@@ -114,7 +119,9 @@ def test_reads_configuration_final_state_and_tags(store: Path) -> None:
 def test_an_approval_is_a_step_with_who_and_what(store: Path) -> None:
     @agentdbg.agent
     def desk() -> str:
-        return agentdbg.approval("Refund 12?", decide=lambda: "yes", who="ann", state={"n": 1}, allowed=["refund"], policy="p1")
+        return agentdbg.approval(
+            "Refund 12?", decide=lambda: "yes", who="ann", state={"n": 1}, allowed=["refund"], policy="p1"
+        )
 
     assert desk() == "yes"
     found = only_run(store)

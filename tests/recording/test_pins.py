@@ -1,4 +1,4 @@
-"""Clock, uuid and random: the agent's values are noted by where they were asked for, and nothing else about them changes."""
+"""Clock, uuid and random: values are noted by where they were asked for, and nothing else about them changes."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_every_source_is_noted_by_file_and_function(tmp_path: Path) -> None:
         "datetime.utcnow",
     ]
     assert by_site["agent.py:todays"] == ["time"] * 3
-    assert [source for source in by_site["agent.py:ids"]] == ["uuid1", "uuid4", "uuid4"]
+    assert by_site["agent.py:ids"] == ["uuid1", "uuid4", "uuid4"]
     numbers = by_site["agent.py:numbers"]
     assert numbers[:3] == ["random", "random", "getrandbits.8"]
     assert set(numbers) <= {"random"} | {f"getrandbits.{k}" for k in (1, 2, 3, 4, 8)} and len(numbers) >= 10
@@ -88,7 +88,8 @@ def test_values_are_noted_as_they_were(tmp_path: Path) -> None:
 
         @agentdbg.agent
         def desk():
-            for value in (time.time_ns(), datetime.datetime.now(datetime.timezone.utc), uuid.uuid4(), random.getrandbits(70)):
+            now = datetime.datetime.now
+            for value in (time.time_ns(), now(datetime.timezone.utc), uuid.uuid4(), random.getrandbits(70)):
                 print(value.isoformat() if isinstance(value, datetime.datetime) else value)
 
         desk()
@@ -134,9 +135,11 @@ def desk():
     random.seed(42)
     items = list(range(9))
     random.shuffle(items)
-    out = [items, random.random(), random.randint(1, 10**30), random.choice("abc"), random.gauss(0, 1), random.sample(range(99), 3)]
+    out = [items, random.random(), random.randint(1, 10**30), random.choice("abc"), random.gauss(0, 1)]
+    out += random.sample(range(99), 3)
     state = random.getstate()
-    out += [random.uniform(1, 2), random.getrandbits(99), random.randbytes(5), random.choices("xyz", k=4), random.betavariate(1, 2)]
+    out += [random.uniform(1, 2), random.getrandbits(99), random.randbytes(5), random.choices("xyz", k=4)]
+    out.append(random.betavariate(1, 2))
     random.setstate(state)
     return out + [random.uniform(1, 2), random.triangular(), random.expovariate(2), random.vonmisesvariate(1, 1)]
 
@@ -183,7 +186,10 @@ desk()
 
 def test_what_a_program_can_see_of_these_functions_is_as_before(tmp_path: Path) -> None:
     flags = ("-W", "ignore::DeprecationWarning")
-    recorded, plain = run(tmp_path, NOTICING, flags=flags), run(tmp_path, NOTICING, env={"AGENTDBG": "off"}, flags=flags)
+    recorded, plain = (
+        run(tmp_path, NOTICING, flags=flags),
+        run(tmp_path, NOTICING, env={"AGENTDBG": "off"}, flags=flags),
+    )
     assert recorded.stderr == "" and plain.stderr == ""
     assert recorded.stdout == plain.stdout
 

@@ -59,7 +59,8 @@ def test_however_a_program_ends_its_run_says_so(tmp_path: Path, end: str, code: 
 
 
 @pytest.mark.parametrize(
-    ("end", "status"), [("pass", RunStatus.OK), ("1 / 0", RunStatus.FAILED), ("raise KeyboardInterrupt", RunStatus.FAILED)]
+    ("end", "status"),
+    [("pass", RunStatus.OK), ("1 / 0", RunStatus.FAILED), ("raise KeyboardInterrupt", RunStatus.FAILED)],
 )
 def test_a_process_without_a_root_is_one_run_with_its_end(tmp_path: Path, end: str, status: RunStatus) -> None:
     source = f"import agentdbg\nagentdbg.checkpoint('a', {{}})\nprint(agentdbg.run_id())\n{end}\n"
@@ -121,7 +122,8 @@ def test_a_child_that_records_nothing_leaves_no_file(tmp_path: Path) -> None:
 
         @agentdbg.agent
         def desk():
-            return subprocess.run([sys.executable, "-c", "print(1)"], preexec_fn=lambda: None, capture_output=True).stdout
+            command = [sys.executable, "-c", "print(1)"]
+            return subprocess.run(command, preexec_fn=lambda: None, capture_output=True).stdout
 
         print(desk())
     """
@@ -203,7 +205,10 @@ def test_without_a_stderr_the_agent_goes_on(tmp_path: Path, closed: str) -> None
         """,
     )
     env = environment(tmp_path, {"AGENTDBG_RUN_ID": "not allowed"})
-    assert subprocess.run(f"{sys.executable} {path} {closed}", shell=True, cwd=tmp_path, env=env, check=False).returncode == 0
+    assert (
+        subprocess.run(f"{sys.executable} {path} {closed}", shell=True, cwd=tmp_path, env=env, check=False).returncode
+        == 0
+    )
     found = only_run(tmp_path / "store")
     assert found.source.summary().run_id == (tmp_path / "out").read_text()
     for file in (tmp_path / "store").rglob("*"):

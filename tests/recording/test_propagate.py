@@ -63,7 +63,7 @@ print(desk())
 """,
     )
     assert done.stdout == "threads can only be started once\n[None, None, None, None]\n"
-    assert lanes_of(tmp_path) == {lane: 1 for lane in ("0", "0.0", "0.1", "0.2", "0.3")}
+    assert lanes_of(tmp_path) == dict.fromkeys(("0", "0.0", "0.1", "0.2", "0.3"), 1)
 
 
 def test_pools_older_than_the_run_and_workers_that_outlive_it(tmp_path: Path) -> None:

@@ -44,7 +44,9 @@ desk()
 
 
 def start(path: Path, folder: Path) -> subprocess.Popen[bytes]:
-    return subprocess.Popen([sys.executable, path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(folder))
+    return subprocess.Popen(
+        [sys.executable, path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(folder)
+    )
 
 
 def kill_at(process: subprocess.Popen[bytes], seconds: float) -> tuple[int, int]:

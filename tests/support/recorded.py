@@ -63,7 +63,12 @@ def environment(folder: Path, env: Mapping[str, str] | None = None) -> dict[str,
 
 
 def run(
-    folder: Path, source: str, *arguments: str, env: Mapping[str, str] | None = None, flags: tuple[str, ...] = (), **options: Any
+    folder: Path,
+    source: str,
+    *arguments: str,
+    env: Mapping[str, str] | None = None,
+    flags: tuple[str, ...] = (),
+    **options: Any,
 ) -> subprocess.CompletedProcess[str]:
     """Run a program that records into ``folder/store``."""
     path = program(folder, source)

@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING
 
 from agentdbg.model.canonical import loads
 from agentdbg.model.records import StepStatus
+from agentdbg.recording import scope as scopes
 from agentdbg.recording.calls import ReplayStop
-from agentdbg.recording.scope import Scope
 from agentdbg.recording.served import ServedOutcome
 
 if TYPE_CHECKING:
+    from contextvars import Token
+
     from agentdbg.recording.calls import Call, Served
     from agentdbg.recording.encoding import Encoded
     from agentdbg.recording.process import Recorder
     from agentdbg.recording.run import OpenStep, RunRecording
+    from agentdbg.recording.scope import Scope
 
 
 class ActiveCall:
@@ -29,6 +32,14 @@ class ActiveCall:
         self._outside = outside
         self._items: list[object] = []
         self._item_holes: list[str] = []
+
+    def enter(self) -> Token[Scope | None]:
+        """Go into the scope of the function's body."""
+        return scopes.enter(self.scope)
+
+    def leave(self, token: Token[Scope | None]) -> None:
+        """Undo ``enter``."""
+        scopes.leave(token)
 
     @property
     def run(self) -> RunRecording:
@@ -51,7 +62,10 @@ class ActiveCall:
 
     def succeed(self, result: object) -> None:
         """The call returned."""
-        self._end(StepStatus.OK, lambda: self.run.encode(result))
+        try:
+            self.run.end(self._outside, self.step, StepStatus.OK, self.run.encode(result))
+        except Exception as error:
+            self._end_without(StepStatus.OK, error)
         self.ended("ok", None)
 
     def fail(self, error: BaseException) -> None:
@@ -98,9 +112,15 @@ class ActiveCall:
         self, status: StepStatus, result: Callable[[], Encoded | None], error: BaseException | None = None
     ) -> None:
         """Write the outcome; when something in it fails, at least that there was one."""
-        if not self._guarded(lambda: self.run.end(self._outside, self.step, status, result(), error=error)):
-            holes = {"holes": ["not replayable from here: the outcome could not be written down"]}
-            self._guarded(lambda: self.run.end(self._outside, self.step, status, members=holes))
+        try:
+            self.run.end(self._outside, self.step, status, result(), error=error)
+        except Exception as problem:
+            self._end_without(status, problem)
+
+    def _end_without(self, status: StepStatus, problem: Exception) -> None:
+        self._recorder.fault(problem)
+        holes = {"holes": ["not replayable from here: the outcome could not be written down"]}
+        self._guarded(lambda: self.run.end(self._outside, self.step, status, members=holes))
 
     def _guarded(self, function: Callable[[], object]) -> bool:
         try:

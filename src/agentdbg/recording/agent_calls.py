@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.model.records import Kind
 from agentdbg.recording import scope as scopes
+from agentdbg.recording import tool_calls as _tool_calls  # noqa: F401  # loaded with the root, not in the middle of its run
 from agentdbg.recording.active import ActiveCall
 from agentdbg.recording.arguments import Binder
 from agentdbg.recording.calls import ReplayStop

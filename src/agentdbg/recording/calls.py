@@ -55,7 +55,7 @@ class Served:
 
 
 class ReplayStop(BaseException):
-    """Ends a replay: the run diverged or an effect was refused. Not an ``Exception``, so that no retry loop swallows it."""
+    """Ends a replay: the run diverged or an effect was refused. No ``Exception``: no retry loop shall swallow it."""
 
 
 class Answerer(Protocol):

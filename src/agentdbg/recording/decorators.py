@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import functools
-import inspect
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ParamSpec, TypeVar, overload
+import sys
 
 from agentdbg.recording import drive
 from agentdbg.recording.openers import EFFECTS, AgentOpener, AgentOptions, ToolOpener, ToolOptions
 from agentdbg.recording.start import enabled
 
-P = ParamSpec("P")
-R = TypeVar("R")
-F = TypeVar("F", bound=Callable[..., Any])
+TYPE_CHECKING = False  # as typing has it: importing typing and inspect takes longer than all of this
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any, ParamSpec, TypeVar, overload
+
+    P = ParamSpec("P")
+    R = TypeVar("R")
+    F = TypeVar("F", bound=Callable[..., Any])
+else:
+
+    def overload(function):  # what typing.overload comes to at run time
+        return function
 
 
 @overload
@@ -21,7 +28,7 @@ def agent(function: Callable[P, R], /) -> Callable[P, R]: ...
 
 
 @overload
-def agent(
+def agent(  # noqa: F811  # overload is the real one to a type checker only
     *,
     name: str | None = None,
     version: str | None = None,
@@ -35,7 +42,7 @@ def agent(
 ) -> Callable[[F], F]: ...
 
 
-def agent(
+def agent(  # noqa: F811
     function: Callable[..., Any] | None = None,
     /,
     *,
@@ -61,7 +68,8 @@ def agent(
         policy_version: Version of the policy.
         thread_id: The conversation, or the name of the parameter that holds it, or a function of the arguments.
         tags: Fixed tags.
-        factories: Parameter name to a function that makes the argument again for a replay, for arguments that cannot be written down.
+        factories: Parameter name to a function that makes the argument again for a replay, for arguments that cannot be
+            written down.
     """
     versions = {
         "agent": version,
@@ -86,7 +94,7 @@ def tool(function: Callable[P, R], /) -> Callable[P, R]: ...
 
 
 @overload
-def tool(
+def tool(  # noqa: F811  # overload is the real one to a type checker only
     *,
     effect: str | None = None,
     name: str | None = None,
@@ -97,7 +105,7 @@ def tool(
 ) -> Callable[[F], F]: ...
 
 
-def tool(
+def tool(  # noqa: F811
     function: Callable[..., Any] | None = None,
     /,
     *,
@@ -145,12 +153,30 @@ def _decorated(function: Any, *, make: Callable[[Callable[..., Any]], drive.Open
     return _wrapped(function, make(function)) if enabled() else function
 
 
+_COROUTINE, _ASYNC_GENERATOR, _GENERATOR = 0x80, 0x200, 0x20
+"""Flags of a function's code, as ``inspect`` names them."""
+
+
 def _wrapped(function: Callable[..., Any], opener: drive.Opener) -> Callable[..., Any]:
-    for is_form, form in (
-        (inspect.isasyncgenfunction, drive.async_generator),
-        (inspect.iscoroutinefunction, drive.coroutine),
-        (inspect.isgeneratorfunction, drive.generator),
-    ):
-        if is_form(function) or is_form(getattr(function, "__call__", None)):  # noqa: B004  # an object that behaves like one
-            return functools.wraps(function)(form(opener, function))
-    return functools.wraps(function)(drive.function(opener, function))
+    flags = _flags(function) or _flags(getattr(function, "__call__", None))  # noqa: B004  # an object that behaves like one
+    form: Callable[..., Callable[..., Any]] = drive.function
+    if flags & _ASYNC_GENERATOR:
+        form = drive.async_generator
+    elif flags & _COROUTINE or _is_marked(function):
+        form = drive.coroutine
+    elif flags & _GENERATOR:
+        form = drive.generator
+    return functools.wraps(function)(form(opener, function))
+
+
+def _flags(function: Any) -> int:
+    while isinstance(function, functools.partial):
+        function = function.func
+    found = getattr(getattr(function, "__code__", None), "co_flags", 0)
+    return found if isinstance(found, int) else 0
+
+
+def _is_marked(function: Any) -> bool:
+    """Marked as a coroutine function by ``inspect.markcoroutinefunction``, which then is loaded."""
+    inspect = sys.modules.get("inspect")
+    return inspect is not None and bool(inspect.iscoroutinefunction(function))

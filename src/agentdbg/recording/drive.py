@@ -1,50 +1,52 @@
 """Runs a wrapped function between its intent and its outcome: plain, coroutine, generator, async generator.
 
-A replay's answer takes the function's place. Whatever the recorder does here, the function is called with the arguments it was given, and what
-it returns or raises reaches the caller unchanged.
+A replay's answer takes the function's place. Whatever the recorder does here, the function is called with the arguments
+it was given, and what it returns or raises reaches the caller unchanged.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
-from typing import TYPE_CHECKING, Any, Protocol
-
-from agentdbg.recording import scope as scopes
-
+TYPE_CHECKING = False  # as typing has it: importing typing takes longer than all of this
 if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
+    from contextvars import Token
+    from typing import Any, Protocol
+
     from agentdbg.recording.scope import Scope
     from agentdbg.recording.served import ServedOutcome
 
+    class Active(Protocol):
+        """One call between intent and outcome."""
 
-class Active(Protocol):
-    """One call between intent and outcome."""
+        def enter(self) -> Token[Scope | None]:
+            """Go into the step's scope."""
 
-    scope: Scope
+        def leave(self, token: Token[Scope | None]) -> None:
+            """Undo ``enter``."""
 
-    def served(self) -> ServedOutcome | None:
-        """The replay's answer; ``None`` when the function is to run."""
+        def served(self) -> ServedOutcome | None:
+            """The replay's answer; ``None`` when the function is to run."""
 
-    async def served_async(self) -> ServedOutcome | None:
-        """The same, from a coroutine."""
+        async def served_async(self) -> ServedOutcome | None:
+            """The same, from a coroutine."""
 
-    def succeed(self, result: object) -> None:
-        """Write the outcome of a call that returned."""
+        def succeed(self, result: object) -> None:
+            """Write the outcome of a call that returned."""
 
-    def fail(self, error: BaseException) -> None:
-        """Write the outcome of a call that raised."""
+        def fail(self, error: BaseException) -> None:
+            """Write the outcome of a call that raised."""
 
-    def item(self, value: object) -> None:
-        """Keep an item that a generator yielded."""
+        def item(self, value: object) -> None:
+            """Keep an item that a generator yielded."""
 
-    def exhaust(self, returned: object, *, complete: bool) -> None:
-        """Write the outcome of a generator that ended or was abandoned."""
+        def exhaust(self, returned: object, *, complete: bool) -> None:
+            """Write the outcome of a generator that ended or was abandoned."""
 
+    class Opener(Protocol):
+        """Writes intents for one wrapped function."""
 
-class Opener(Protocol):
-    """Writes intents for one wrapped function."""
-
-    def open(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Active | None:
-        """Write the intent; ``None`` when nothing is recorded. Never raises, except to end a replay."""
+        def open(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Active | None:
+            """Write the intent; ``None`` when nothing is recorded. Never raises, except to end a replay."""
 
 
 def function(opener: Opener, target: Callable[..., Any]) -> Callable[..., Any]:
@@ -57,14 +59,14 @@ def function(opener: Opener, target: Callable[..., Any]) -> Callable[..., Any]:
         served = active.served()
         if served is not None:
             return served.deliver()
-        token = scopes.enter(active.scope)
+        token = active.enter()
         try:
             result = target(*args, **kwargs)
         except BaseException as error:
-            scopes.leave(token)
+            active.leave(token)
             active.fail(error)
             raise
-        scopes.leave(token)
+        active.leave(token)
         active.succeed(result)
         return result
 
@@ -87,14 +89,14 @@ def coroutine(
             raise
         if served is not None:
             return served.deliver()
-        token = scopes.enter(active.scope)
+        token = active.enter()
         try:
             result = await target(*args, **kwargs)
         except BaseException as error:
-            scopes.leave(token)
+            active.leave(token)
             active.fail(error)
             raise
-        scopes.leave(token)
+        active.leave(token)
         active.succeed(result)
         return result
 
@@ -116,7 +118,7 @@ def generator(
         source = target(*args, **kwargs)
         advance: Callable[[], Any] = lambda: next(source)  # noqa: E731  # replaced by send and throw below
         while True:
-            token = scopes.enter(active.scope)
+            token = active.enter()
             try:
                 value = advance()
             except StopIteration as stop:
@@ -126,7 +128,7 @@ def generator(
                 active.fail(error)
                 raise
             finally:
-                scopes.leave(token)
+                active.leave(token)
             active.item(value)
             try:
                 sent = yield value
@@ -155,32 +157,14 @@ def async_generator(
         source = target(*args, **kwargs)
         advance: Callable[[], Any] = lambda: source.asend(None)  # noqa: E731  # replaced by asend and athrow below
         while True:
-            token = scopes.enter(active.scope if active is not None else scopes.current())
             try:
-                value = await advance()
+                value = await (advance() if active is None else _advanced(active, advance))
             except StopAsyncIteration:
-                if active is not None:
-                    active.exhaust(None, complete=True)
                 return
-            except BaseException as error:
-                if active is not None:
-                    active.fail(error)
-                raise
-            finally:
-                scopes.leave(token)
-            if active is not None:
-                active.item(value)
             try:
                 sent = yield value
             except GeneratorExit:
-                try:
-                    await source.aclose()
-                except BaseException as error:
-                    if active is not None:
-                        active.fail(error)
-                    raise
-                if active is not None:
-                    active.exhaust(None, complete=False)
+                await _aclosed(active, source)
                 raise
             except BaseException as error:
                 advance = _thrower(source.athrow, error)
@@ -190,16 +174,49 @@ def async_generator(
     return generate
 
 
+async def _advanced(active: Active, advance: Callable[[], Any]) -> Any:
+    """One item of an async generator, made in the step's scope; its end is the step's outcome."""
+    token = active.enter()
+    try:
+        value = await advance()
+    except StopAsyncIteration:
+        active.exhaust(None, complete=True)
+        raise
+    except BaseException as error:
+        active.fail(error)
+        raise
+    finally:
+        active.leave(token)
+    active.item(value)
+    return value
+
+
+async def _aclosed(active: Active | None, source: AsyncGenerator[Any, Any]) -> None:
+    """The consumer closed the async generator: so is the function's, in the step's scope."""
+    if active is None:
+        return await source.aclose()
+    token = active.enter()
+    try:
+        await source.aclose()
+    except BaseException as error:
+        active.fail(error)
+        raise
+    finally:
+        active.leave(token)
+    active.exhaust(None, complete=False)
+    return None
+
+
 def _closed(active: Active, source: Generator[Any, Any, Any]) -> Any:
     """The consumer closed the generator: so is the function's, in the step's scope."""
-    token = scopes.enter(active.scope)
+    token = active.enter()
     try:
         returned: Any = source.close()  # type: ignore[func-returns-value]  # a value since Python 3.13
     except BaseException as error:
         active.fail(error)
         raise
     finally:
-        scopes.leave(token)
+        active.leave(token)
     active.exhaust(returned, complete=False)
     if returned is None:
         raise GeneratorExit

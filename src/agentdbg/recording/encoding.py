@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from agentdbg.model.canonical import Unencodable, from_tree, tree_bytes, tree_of
+from agentdbg.model.json_text import PLAIN, WITH_FLOATS, plainness, text_of
 from agentdbg.redaction.gate import Gate
 
 _TRIES = 3
@@ -19,12 +20,14 @@ class Encoded:
     tree: The same as a JSON tree; of a plain value, parts of the value itself: not to be kept beyond the call.
     plain: The tree holds no typed objects, so that it is its own value.
     holes: What could not be encoded, in words.
+    simple: Plain, without floats, and nothing in it was redacted.
     """
 
     data: bytes
     tree: object
     plain: bool
     holes: tuple[str, ...] = ()
+    simple: bool = False
 
     @property
     def value(self) -> object:
@@ -34,6 +37,12 @@ class Encoded:
 
 def encode(value: object, gate: Gate) -> Encoded:
     """Encode and redact; a value that cannot be encoded becomes a marked placeholder, never an exception."""
+    try:
+        plain = plainness(value, 0)
+        if plain and gate.value(value) is value:
+            return Encoded(text_of(value, sort=False, floats=plain == WITH_FLOATS), value, True, (), plain == PLAIN)
+    except Exception:  # a lone surrogate, another thread's change: the long way copes with all of it
+        pass
     tree, opaque = _tree(value, "$", 0)
     redacted = gate.value(tree)
     holes = tuple(gate.text(f"not replayable from here: cannot encode {place}") for place in opaque)
@@ -80,3 +89,19 @@ def type_name(value: object) -> str:
     kind = type(value)
     found = f"{kind.__module__}.{kind.__qualname__}"
     return found if found.isprintable() else ascii(found)
+
+
+def error_message(error: BaseException) -> str:
+    """What an exception says, if it can."""
+    try:
+        return str(error)
+    except Exception as problem:
+        return f"<no message: {type(problem).__name__}>"
+
+
+def error_arguments(error: BaseException) -> object:
+    """What an exception was made of, for a replay to make it again."""
+    try:
+        return list(error.args)
+    except Exception:
+        return error  # the placeholder says which class hides them

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import sys
-import threading
-from collections.abc import Callable, Sequence
-from importlib.util import find_spec
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # as typing has it: importing typing takes longer than all of this
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from importlib.machinery import ModuleSpec
+    from types import ModuleType
+    from typing import Any
 
-Hook = Callable[[ModuleType], object]
+    Hook = Callable[[ModuleType], object]
 _waiting: dict[str, list[Hook]] = {}
 problems: list[str] = []
 
@@ -45,22 +44,20 @@ def _call(function: Hook, module: ModuleType) -> None:
 class _Finder:
     """Finds nothing itself: lets the others find a waited-for module and wraps its loader."""
 
-    def __init__(self) -> None:
-        self._searching = threading.local()
-
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if fullname not in _waiting or getattr(self._searching, "now", False):
+        # Runs under the import lock: an import in here would wait for a thread that waits for that lock.
+        if fullname not in _waiting:
             return None
-        self._searching.now = True
-        try:
-            spec = find_spec(fullname)
-        finally:
-            self._searching.now = False
-        if spec is not None and hasattr(spec.loader, "exec_module"):
-            spec.loader = _Loader(spec.loader, _waiting.pop(fullname, []))  # type: ignore[assignment]  # as a loader behaves
-        return spec
+        for finder in sys.meta_path:
+            find = getattr(finder, "find_spec", None)
+            spec: ModuleSpec | None = find(fullname, path, target) if find is not None and finder is not self else None
+            if spec is not None:
+                if hasattr(spec.loader, "exec_module"):
+                    spec.loader = _Loader(spec.loader, _waiting.pop(fullname, []))  # type: ignore[assignment]  # as one
+                return spec
+        return None
 
 
 class _Loader:

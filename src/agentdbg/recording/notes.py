@@ -1,4 +1,4 @@
-"""What an agent says about itself: checkpoints, retrieved documents, reads, approvals, configuration, tags, final state.
+"""What an agent says about itself: checkpoints, retrieved documents, reads, approvals, configuration, final state.
 
 Every function here is a no-op outside a run or with recording off, and never raises into the agent.
 """
@@ -76,7 +76,7 @@ def checkpoint(node: str, state: object, *, can_resume: bool | None = None, unsa
 
 
 def retrieved(docs: Iterable[object], *, query: str = "") -> None:
-    """Note the documents that retrieval returned: id, source, hash and text of each, apart from the prompt they end up in.
+    """Note the documents that retrieval returned, apart from the prompt: id, source, hash and text of each.
 
     Args:
         docs: Mappings with ``id``, ``source`` and ``text`` (or ``content``), or objects with such attributes.
@@ -99,7 +99,7 @@ def external_read(source: str, value: object) -> None:
 
 
 def config_content(name: str, content: object) -> None:
-    """Note configuration from outside version control (a database row, an admin page): hash and content on every run."""
+    """Note configuration from outside version control (a database row, an admin page): hash and content."""
     here = _here()
     if here is None:
         return
@@ -115,7 +115,7 @@ def config_content(name: str, content: object) -> None:
 
 
 def final_state(value: object) -> None:
-    """Declare how the run ended (``WAITING_HUMAN_APPROVAL``, ``AUTO_EXECUTE``); else the last checkpoint's status counts."""
+    """Declare how the run ended (``AUTO_EXECUTE``); else the last checkpoint's status counts."""
     attrs: dict[str, object] = {"final": True}
     if isinstance(value, str):
         attrs["status"] = value[:200]
@@ -178,12 +178,12 @@ def approval(
     allowed: object = None,
     policy: str | None = None,
 ) -> T:
-    """Ask a person, as a step: recorded with who, when, the state's hash and what was allowed; served from the record in a replay.
+    """Ask a person, as a step: recorded with who, when, the state's hash and what was allowed; served in a replay.
 
     Args:
         question: What is asked.
-        decide: Gets the decision; may be a coroutine function, then the result is to be awaited. Returning ``None`` or ``"pending"`` means that
-            nobody has decided yet, and the run ends as *waiting*.
+        decide: Gets the decision; may be a coroutine function, then the result is to be awaited. Returning ``None`` or
+            ``"pending"`` means that nobody has decided yet, and the run ends as *waiting*.
         who: Who decides.
         state: The state that the decision is about.
         allowed: Range of actions that a yes allows.

@@ -1,35 +1,61 @@
-"""What is known of a wrapped function when it is decorated. Light: the recorder is loaded by the first call, not by the import of the program."""
+"""What is known of a function when it is decorated. Light: the recorder is loaded by the first call."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from contextlib import suppress
 
+TYPE_CHECKING = False  # as typing has it: importing typing takes longer than all of this
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
     from agentdbg.recording.active import ActiveCall
 
 EFFECTS = ("none", "read", "write", "external")
 
 
-class AgentOptions(NamedTuple):
+class AgentOptions:
     """Options of ``@agent``; ``versions`` by group (``agent``, ``prompt``, …)."""
 
-    name: str | None
-    thread_id: str | Callable[..., str | None] | None
-    tags: Mapping[str, str]
-    factories: Mapping[str, Callable[[], object]]
-    versions: Mapping[str, str]
+    __slots__ = ("factories", "name", "tags", "thread_id", "versions")
+
+    def __init__(
+        self,
+        *,
+        name: str | None,
+        thread_id: str | Callable[..., str | None] | None,
+        tags: Mapping[str, str],
+        factories: Mapping[str, Callable[[], object]],
+        versions: Mapping[str, str],
+    ) -> None:
+        self.name = name
+        self.thread_id = thread_id
+        self.tags = tags
+        self.factories = factories
+        self.versions = versions
 
 
-class ToolOptions(NamedTuple):
+class ToolOptions:
     """Options of ``@tool``; ``volatile`` as full paths, ``effect`` ``None`` when undeclared."""
 
-    effect: str | None
-    name: str | None
-    key: str | Callable[..., object] | None
-    dry_run: Callable[..., object] | None
-    status: Callable[..., object] | None
-    volatile: tuple[str, ...]
+    __slots__ = ("dry_run", "effect", "key", "name", "status", "volatile")
+
+    def __init__(
+        self,
+        *,
+        effect: str | None,
+        name: str | None,
+        key: str | Callable[..., object] | None,
+        dry_run: Callable[..., object] | None,
+        status: Callable[..., object] | None,
+        volatile: tuple[str, ...],
+    ) -> None:
+        self.effect = effect
+        self.name = name
+        self.key = key
+        self.dry_run = dry_run
+        self.status = status
+        self.volatile = volatile
 
 
 class AgentOpener:
@@ -40,10 +66,8 @@ class AgentOpener:
         self.options = options
         self.name = options.name or name_of(function)
         self.open: Callable[[tuple[Any, ...], dict[str, Any]], ActiveCall | None] = self._first
-        try:
-            function.__agentdbg_agent__ = self  # type: ignore[attr-defined]  # a replay finds the factories here
-        except (AttributeError, TypeError):
-            pass  # a built-in function or a slotted object: it has no factories to find
+        with suppress(AttributeError, TypeError):  # a built-in function or a slotted object has no factories to find
+            function.__agentdbg_agent__ = self  # type: ignore[attr-defined]  # a replay looks here
 
     @property
     def factories(self) -> Mapping[str, Callable[[], object]]:
@@ -51,9 +75,12 @@ class AgentOpener:
         return self.options.factories
 
     def _first(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ActiveCall | None:
-        from agentdbg.recording.agent_calls import AgentCalls
+        try:
+            from agentdbg.recording.agent_calls import AgentCalls
 
-        self.open = AgentCalls(self).open
+            self.open = AgentCalls(self).open
+        except Exception:
+            return None  # a signal handler in the middle of that import: this one call is not recorded
         return self.open(args, kwargs)
 
 
@@ -68,9 +95,12 @@ class ToolOpener:
         REGISTRY[self.name] = self
 
     def _first(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ActiveCall | None:
-        from agentdbg.recording.tool_calls import ToolCalls
+        try:
+            from agentdbg.recording.tool_calls import ToolCalls
 
-        self.open = ToolCalls(self).open
+            self.open = ToolCalls(self).open
+        except Exception:
+            return None  # a signal handler in the middle of that import: this one call is not recorded
         return self.open(args, kwargs)
 
 

@@ -1,9 +1,10 @@
 """Clock, uuid and random values that the agent's own code reads: noted while recording, given back in a replay.
 
-A draw is keyed by source and *site* (file name and function of the caller), not by position in the process, because libraries read the clock
-too and do so differently when no network is there. Reads by the standard library and by network stacks pass through unnoted.
-Not seen: ``os.urandom`` and ``secrets`` (their values must not be written down), ``random.Random`` objects of the agent's own, C and Rust code that
-reads the clock by itself, and functions that were taken before the recorder started by a module in site-packages, a class or a default argument.
+A draw is keyed by source and *site* (file name and function of the caller), not by position in the process, because
+libraries read the clock too and do so differently when no network is there. Reads by the standard library and by
+network stacks pass through unnoted. Not seen: ``os.urandom`` and ``secrets`` (their values must not be written down),
+``random.Random`` objects of the agent's own, C and Rust code that reads the clock by itself, and functions that were
+taken before the recorder started by a module in site-packages, a class or a default argument.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import datetime as dt
 import inspect
 import os
 import random
+import re
 import sys
 import time
 import uuid
@@ -30,8 +32,11 @@ MAX_DRAWS_PER_RUN = 200_000
 FLUSH_AT = 500
 _TRANSPARENT = frozenset(("random", "uuid", "datetime", "time", "agentdbg.recording.pins", "agentdbg.recording.values"))
 _NETWORK = frozenset(
-    "agentdbg httpx httpcore httpx2 httpcore2 anyio sniffio h11 h2 urllib3 requests aiohttp certifi websockets grpc botocore "
-    "watchfiles textual opentelemetry ddtrace sentry_sdk".split()
+    re.split(
+        r"\s+",
+        "agentdbg httpx httpcore httpx2 httpcore2 anyio sniffio h11 h2 urllib3 requests aiohttp certifi websockets "
+        "grpc botocore watchfiles textual opentelemetry ddtrace sentry_sdk",
+    )
 )
 _QUIET = (frozenset(sys.stdlib_module_names) - {"__main__"}) | _NETWORK
 _UUIDS = ("uuid1", "uuid4", "uuid6", "uuid7")
@@ -108,7 +113,7 @@ def _keep(scope: Scope, source: str, site: str, frozen: object) -> None:
 
 
 def _site(depth: int) -> str | None:
-    """File and function that asks, past the modules that only pass the value on; ``None`` when it is no code of the agent's."""
+    """File and function that asks, past modules that only pass the value on; ``None`` when it is not the agent's."""
     try:
         frame: FrameType | None = sys._getframe(depth)
     except ValueError:
@@ -212,7 +217,7 @@ def _now(name: str, original: Any) -> Callable[..., dt.datetime]:
         def make() -> dt.datetime:
             if drawer is None:
                 return cast(dt.datetime, original.__get__(None, cls)(*(() if tz is None else (tz,))))
-            zone = dt.timezone.utc if name == "utcnow" else tz
+            zone = dt.UTC if name == "utcnow" else tz
             moment = cls.fromtimestamp(float(drawer.passed("time")), zone)
             return moment.replace(tzinfo=None) if name == "utcnow" else moment
 
@@ -236,7 +241,7 @@ def _now(name: str, original: Any) -> Callable[..., dt.datetime]:
 
 def _freeze_moment(moment: dt.datetime) -> str:
     if moment.tzinfo is not None:
-        return moment.astimezone(dt.timezone.utc).isoformat()
+        return moment.astimezone(dt.UTC).isoformat()
     return f"{moment.isoformat()}/1" if moment.fold else moment.isoformat()
 
 
@@ -281,7 +286,7 @@ _base_bits = random.Random.getrandbits
 
 
 class _NotedRandom(random.Random):
-    """The module-level generator of ``random``, noting what it gives. Its state and its numbers are those of the base class."""
+    """The module-level generator of ``random``, noting what it gives. State and numbers are those of its base."""
 
     def random(self) -> float:
         if scopes._current.get() is None:
@@ -301,7 +306,7 @@ class _NotedRandom(random.Random):
 
 
 def _pin_random() -> dict[int, Callable[..., Any]]:
-    """Note the functions of the module: most are methods of one object and follow its class, two are bound to C code."""
+    """Note the module's functions: most are methods of one object and follow its class, two are bound to C code."""
     shared: random.Random = random._inst
     bound = {name: getattr(random, name) for name in ("random", "getrandbits")}
     if any(getattr(function, "__self__", None) is not shared for function in bound.values()):

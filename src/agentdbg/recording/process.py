@@ -247,25 +247,30 @@ def seal(secret: bytes, run_id: str, entry: object) -> str:
 
 _recorder: Recorder | None = None
 _broken = False
+_making = False
 _lock = threading.RLock()
 
 
 def recorder() -> Recorder | None:
     """The process's recorder, made on first use; ``None`` when recording is off or cannot start."""
-    global _recorder, _broken
+    global _recorder, _broken, _making
     found = _recorder
     if found is not None:
         return found
     if _broken or not enabled():
         return None
     with _lock:
-        if _recorder is None and not _broken:
+        if _recorder is None and not _broken and not _making:
+            _making = True  # a signal handler that comes in between finds no recorder yet
             try:
-                _recorder = Recorder()
-                _install(_recorder)
+                made = Recorder()
+                _install(made)
+                _recorder = made
             except Exception as error:
                 _broken = True
                 _say_broken(error)
+            finally:
+                _making = False
         return _recorder
 
 
@@ -300,7 +305,7 @@ def _after_fork() -> None:
 
 
 def _keep_interrupt_status() -> None:
-    """A program that ends by Ctrl-C ends by that signal, unless a text was executed since: then the interpreter has forgotten it.
+    """A program that ends by Ctrl-C ends by that signal, unless a text was executed since: then that is forgotten.
 
     The imports of the capturing thread do that (every dataclass is an executed text), so the interpreter is reminded.
     """

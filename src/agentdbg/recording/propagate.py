@@ -145,7 +145,7 @@ def _submit(submit: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _in_lane(scope: Scope, function: Callable[..., Any]) -> Callable[..., Any]:
-    """``function`` in a scope; where it brings its own context (``asyncio.to_thread`` does), the scope is set in there."""
+    """``function`` in a scope; where it brings its own context, as of ``asyncio.to_thread``, the scope is set there."""
     inner = function.func if isinstance(function, functools.partial) else function
     if not isinstance(getattr(inner, "__self__", None), Context) or getattr(inner, "__name__", "") != "run":
         return scopes.carried(scope, function)

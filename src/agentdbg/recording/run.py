@@ -9,14 +9,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from agentdbg.model.canonical import dumps_json
-from agentdbg.model.fingerprint import VolatileRules, drop_volatile, fingerprint
+from agentdbg.model.fingerprint import VolatileRules
 from agentdbg.model.hashing import chain, sha256_hex
 from agentdbg.model.records import BodyRef, Effect, Kind, StepStatus
 from agentdbg.model.segments import Part
 from agentdbg.recording import scope as scopes
 from agentdbg.recording.calls import Call
-from agentdbg.recording.encoding import Encoded, encode
+from agentdbg.recording.encoding import Encoded, encode, error_arguments, error_message
 from agentdbg.recording.facts import RunFacts, meta
+from agentdbg.recording.identity import CallIdentity
 from agentdbg.recording.pins import MAX_DRAWS_PER_RUN, real_monotonic_ns, real_time
 from agentdbg.recording.scope import Lane, Scope
 from agentdbg.redaction.gate import Gate
@@ -52,7 +53,7 @@ class RunRecording:
         self.recorder = recorder
         self.facts = facts
         self.gate = Gate(recorder.key, enabled=recorder.redacting)
-        self.volatile = recorder.volatile or VolatileRules()
+        self._identity = CallIdentity(recorder.volatile)
         self.root = Lane()
         self.waiting = False
         self._lock = threading.RLock()
@@ -72,7 +73,8 @@ class RunRecording:
 
         The caller saves ``run.json`` when the facts are complete.
         """
-        facts = RunFacts(run_id or recorder.new_run_id(name), name, entry=dict(entry))
+        shown = Gate(recorder.key, enabled=recorder.redacting).text(name)
+        facts = RunFacts(run_id or recorder.new_run_id(shown), name, entry=dict(entry))
         run = cls(recorder, facts)
         run._writer = run._create()
         for number, placeholder in recorder.surrogates:
@@ -127,9 +129,7 @@ class RunRecording:
             event["effect"] = effect.value
         call_print = ""
         if kind in _CALL_KINDS:
-            about = identity if identity is not None else (arguments.value if arguments is not None else None)
-            kept, _ = drop_volatile(about, self.volatile.for_call(name))
-            call_print = fingerprint(kind.value, name, kept)
+            call_print = self._identity.fingerprint(kind, name, arguments, identity)
             event["fp"] = call_print
         if arguments is not None:
             ref = self._writer.body(arguments.data)
@@ -205,12 +205,17 @@ class RunRecording:
         """Write an event that is no step (``chunk``, ``hole``)."""
         self._write(scope, kind, members)
 
+    @property
+    def volatile(self) -> VolatileRules:
+        """The rules under which this run's calls are identified."""
+        return self._identity.volatile
+
     def declare_volatile(self, tool: str, paths: tuple[str, ...]) -> None:
-        """Add a tool's volatile paths to the run's rules, which are stored with the run; a replay keeps the recorded ones."""
+        """Add a tool's volatile paths to the rules, which are stored with the run; a replay keeps the recorded ones."""
         if tool in self.volatile.paths or self.recorder.volatile is not None:
             return
         with self._lock:
-            self.volatile = VolatileRules(self.volatile.version, {**self.volatile.paths, tool: paths})
+            self._identity.declare(tool, paths)
             self.save()
 
     def write_environment(self, found: Mapping[str, object]) -> None:
@@ -233,7 +238,7 @@ class RunRecording:
         hashes: list[str] = []
         digest = ""
         for part in parts:
-            data = dumps_json(self.gate.value(part.value)).encode("utf-8", "surrogatepass")  # type: ignore[arg-type]  # the gate keeps JSON types
+            data = dumps_json(self.gate.value(part.value)).encode("utf-8", "surrogatepass")
             ref = self._writer.body(data)
             digest = chain(digest, part.kind, ref.sha256)
             hashes.append(digest)
@@ -300,7 +305,7 @@ class RunRecording:
         facts.status = "waiting" if status == "ok" and self.waiting else status
         facts.ended_at = real_time()
         if error is not None:
-            facts.error = {"type": type(error).__name__, "message": self.gate.text(_message(error))[:2000]}
+            facts.error = {"type": type(error).__name__, "message": self.gate.text(error_message(error))[:2000]}
         self._write(self.scope(), "end", {"status": facts.status, "steps": facts.steps})
         self.save()
         self._writer.close()
@@ -364,9 +369,9 @@ class RunRecording:
         described: dict[str, object] = {
             "type": str(type(error).__qualname__),
             "module": str(type(error).__module__),
-            "message": self.gate.text(_message(error)),
+            "message": self.gate.text(error_message(error)),
         }
-        arguments = self.encode(_arguments(error))
+        arguments = self.encode(error_arguments(error))
         if arguments.holes:
             holes.append("not replayable from here: the error's arguments cannot be encoded")
         described["args"] = ref_members(self._writer.body(arguments.data))
@@ -385,17 +390,3 @@ class RunRecording:
             run._writer = RunWriter(
                 recorder.disk, run._writer.directory, recorder.new_writer_id(), recorder.hello(parent)
             )
-
-
-def _arguments(error: BaseException) -> object:
-    try:
-        return list(error.args)
-    except Exception:
-        return error  # the placeholder says which class hides them
-
-
-def _message(error: BaseException) -> str:
-    try:
-        return str(error)
-    except Exception as problem:
-        return f"<no message: {type(problem).__name__}>"

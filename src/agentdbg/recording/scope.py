@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
@@ -62,11 +62,12 @@ class Scope:
 
     def below(self, step: str, *, tool: bool = False) -> Scope:
         """The scope inside a step."""
-        return replace(self, parent=step, inside_tool=self.inside_tool or tool)
+        return Scope(self.run, step, self.lane, self.inside_tool or tool, self.inside_http)
 
     def forked(self) -> Scope:
         """The scope of a task or thread started here."""
-        return replace(self, lane=self.lane.fork(inside=self.inside_tool or self.inside_http))
+        lane = self.lane.fork(inside=self.inside_tool or self.inside_http)
+        return Scope(self.run, self.parent, lane, self.inside_tool, self.inside_http)
 
 
 _current: ContextVar[Scope | None] = ContextVar("agentdbg_scope", default=None)

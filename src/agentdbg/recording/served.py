@@ -51,7 +51,7 @@ def rebuild_error(error: Mapping[str, Json]) -> BaseException:
 
 
 def _constructed(kind: type[BaseException], arguments: tuple[object, ...]) -> BaseException | None:
-    """A built-in exception made by its own constructor, which alone sets what is beside ``args`` (``errno``, ``code``)."""
+    """A built-in exception by its own constructor, which alone sets what is beside ``args`` (``errno``, ``code``)."""
     if kind.__module__ != "builtins":
         return None
     try:

@@ -1,11 +1,14 @@
-"""Installs the seams once, when the first name of the package is used. Light: the recorder itself is loaded at the first call."""
+"""Installs the seams once, when the first name of the package is used. Light: the recorder is loaded later."""
 
 from __future__ import annotations
 
 import os
-from types import ModuleType
 
 from agentdbg.recording.hooks import on_import
+
+TYPE_CHECKING = False  # as typing has it: importing typing takes longer than all of this
+if TYPE_CHECKING:
+    from types import ModuleType
 
 _done = False
 

@@ -7,7 +7,7 @@ import random as random_module
 import uuid
 
 
-def now(tz: dt.tzinfo | None = dt.timezone.utc) -> dt.datetime:
+def now(tz: dt.tzinfo | None = dt.UTC) -> dt.datetime:
     """The current time, in UTC unless another zone is given."""
     return dt.datetime.now(tz)
 

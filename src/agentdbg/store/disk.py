@@ -1,7 +1,8 @@
-"""All file writing of one recording process: bounded open files, counted losses, and a queue to step aside to when the disk is slow.
+"""All file writing of one recording process: bounded open files, counted losses, a queue for when the disk is slow.
 
-Nothing here raises into the agent, except ``make_dir``. A disk that never answers holds up the one call that met it first: a write that has begun
-cannot be called back. Every other thread, and the end of the process, goes on.
+Nothing here raises into the agent, except ``make_dir`` and ``publish``. A disk that never answers holds up the one call
+that met it first: a write that has begun cannot be called back. Every other thread goes on, and so does the process's
+end.
 """
 
 from __future__ import annotations
@@ -58,8 +59,9 @@ class _Job(NamedTuple):
 class Disk:
     """Writes files for one process.
 
-    A failed write is counted and reported once through ``warn``; further writes are tried again at most once a second. After a write that
-    took longer than ``SLOW_WRITE_S`` everything goes through a bounded queue, written by a thread, until that has kept up for a while.
+    A failed write is counted and reported once through ``warn``; further writes are tried again at most once a second.
+    After a write that took longer than ``SLOW_WRITE_S`` everything goes through a bounded queue, written by a thread,
+    until that has kept up for a while.
     """
 
     def __init__(self, warn: Callable[[str], None], *, durability: str = "none", group: bool = False) -> None:
@@ -239,10 +241,8 @@ class Disk:
     def _make_dir(self, path: str) -> None:
         parent = os.path.dirname(path)
         if parent and not os.path.isdir(parent):
-            try:
+            with contextlib.suppress(FileExistsError):  # another process was faster
                 self._make_dir(parent)
-            except FileExistsError:
-                pass  # another process was faster
         os.mkdir(path, self._dir_mode)
         os.chmod(path, self._dir_mode)
 
@@ -270,10 +270,8 @@ class Disk:
             os.replace(temporary, path)
         except OSError as error:
             self.failed(error)
-            try:
+            with contextlib.suppress(OSError):  # it was never created
                 os.unlink(temporary)
-            except OSError:
-                pass  # it was never created
             return False
         return True
 

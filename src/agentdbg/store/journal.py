@@ -1,6 +1,7 @@
-"""The writer of the run format: records, bodies, ``run.json``. Runs inside the agent's process and never raises into it.
+"""The writer of the run format: records, bodies, ``run.json``. Runs in the agent's process and never raises into it.
 
-Rules of the format stand in ``FORMAT.md``. One ``RunWriter`` writes one run from one process; all of a process share one ``Disk``.
+Rules of the format stand in ``FORMAT.md``. One ``RunWriter`` writes one run from one process; all runs of a process
+share one ``Disk``.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import json
 import threading
 import zlib
 from collections.abc import Mapping
+from contextlib import suppress
 from itertools import count, islice
 from time import monotonic_ns
 from time import time as wall_time
@@ -78,7 +80,7 @@ class RunWriter:
         hello: Mapping[str, object] | None = None,
         meta: Mapping[str, object] | None = None,
     ) -> RunWriter:
-        """Create the run directory, with ``meta`` as its ``run.json``, and a writer in it. It appears as a whole or not at all.
+        """Create the run directory, with ``meta`` as ``run.json``, and a writer. It appears as a whole or not at all.
 
         Raises:
             FileExistsError: A run of that id exists.
@@ -159,10 +161,8 @@ class RunWriter:
 
     def _large(self, digest: str, data: bytes) -> BodyRef | None:
         folder = f"{self.directory}/large"
-        try:
+        with suppress(OSError):  # it exists, or the write below reports what is wrong
             self._disk.make_dir(folder)
-        except OSError:
-            pass  # it exists, or the write below reports what is wrong
         if not self._disk.replace(f"{folder}/{digest}", data):
             self._lost += 1
             return None

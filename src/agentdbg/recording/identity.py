@@ -1,0 +1,48 @@
+"""The identity of this run's calls: fingerprints under the run's volatile rules."""
+
+from __future__ import annotations
+
+from agentdbg.model.fingerprint import SCHEME, VolatileRules, drop_volatile, fingerprint, strip_placeholders
+from agentdbg.model.hashing import sha256_hex
+from agentdbg.model.json_text import text_of
+from agentdbg.model.records import Kind
+from agentdbg.recording.encoding import Encoded
+
+
+class CallIdentity:
+    """Makes the fingerprints of one run.
+
+    Attributes:
+        volatile: The rules, which are stored with the run.
+    """
+
+    def __init__(self, volatile: VolatileRules | None = None) -> None:
+        self.volatile = volatile or VolatileRules()
+        self._needles: dict[str, tuple[bytes, ...]] = {}
+
+    def declare(self, tool: str, paths: tuple[str, ...]) -> None:
+        """Add a tool's volatile paths to the rules."""
+        self.volatile = VolatileRules(self.volatile.version, {**self.volatile.paths, tool: paths})
+        self._needles = {}
+
+    def fingerprint(self, kind: Kind, name: str, arguments: Encoded | None, about: object) -> str:
+        """Fingerprint of a call; ``about`` is what it covers when that is not the arguments."""
+        if about is not None or arguments is None:
+            kept, _ = drop_volatile(about, self.volatile.for_call(name))
+            return fingerprint(kind.value, name, kept)
+        if self._may_be_volatile(name, arguments.data):
+            kept, _ = drop_volatile(arguments.value, self.volatile.for_call(name))
+            return fingerprint(kind.value, name, kept)
+        if arguments.simple and name.isascii():  # the same bytes, without looking at every value again
+            data = text_of([kind.value, name, arguments.tree], sort=True, floats=False)
+            return SCHEME + sha256_hex(strip_placeholders(data))
+        return fingerprint(kind.value, name, arguments.value)
+
+    def _may_be_volatile(self, name: str, data: bytes) -> bool:
+        """Whether a volatile field's name occurs at all: looking for bytes is cheaper than walking the arguments."""
+        needles = self._needles.get(name)
+        if needles is None:
+            last = [path.rpartition(".")[2] for path in self.volatile.for_call(name)]
+            plain = all(word.isidentifier() and word.isascii() for word in last)
+            needles = self._needles[name] = tuple(f'"{word}"'.encode() for word in last) if plain else (b"",)
+        return any(needle in data for needle in needles)
