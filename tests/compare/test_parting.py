@@ -83,6 +83,8 @@ def both(*scripts: Script) -> Script:
             note("retrieval", "r", [{"id": "2"}]),
             ("r", "$[0].id", "input.retrieved"),
         ),
+        (note("message", "user", "a"), note("message", "user", "b"), ("user", "$", "input.history")),
+        (note("message", "system", "a"), note("message", "system", "b"), ("system", "$", "input.system")),
         (note("config", "c", {"a": 1}), note("config", "c", {}), ("c", "$.a", "version")),
         (note("read", "f", "x"), note("read", "f", "y"), ("f", "$", "environment")),
         (note("checkpoint", "p", {"s": 1}), note("checkpoint", "p", {"s": 2}), ("p", "$.s", "result")),

@@ -57,7 +57,7 @@ def test_the_nearest_good_run_took_the_same_way_with_the_same_input() -> None:
     desk.run("other-question", asked="where is my parcel?")
     found = desk.twin(desk.run("bad", (*PATH[:3], "crash"), status=RunStatus.FAILED))
     assert found == twin.Twin(
-        "same", "the nearest good run of desk; 3 of 4 steps the same way, 2 of 2 input segments equal"
+        "same", "the nearest good run of desk; 3 of the first 4 steps the same way, 2 of 2 input segments equal"
     )
 
 
@@ -70,7 +70,7 @@ def test_the_last_one_before_a_version_changed_is_preferred() -> None:
     found = desk.twin(desk.run("bad"))
     assert found is not None
     assert found.run_id == "old-2"
-    assert found.why.startswith("the last good run before a version changed (policy); 4 of 4 steps")
+    assert found.why.startswith("the last good run before a version changed (policy); 4 of the first 4 steps")
 
 
 def test_other_versions_do_not_outweigh_another_way() -> None:

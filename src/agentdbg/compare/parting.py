@@ -259,7 +259,7 @@ class _Search:
         refs = (a.result, b.result) if aspect in (OUTPUT, RESULT) else (a.arguments, b.arguments)
         cause = {ARGUMENTS: "arguments", OUTPUT: "model_output", RESULT: "result"}.get(aspect)
         changes = self._changes(*refs)
-        cause = cause or _NOTE_CAUSES.get(a.kind, "result")
+        cause = cause or _note_cause(a)
         if changes is None:
             shown = [ref.sha256[:12] if ref else ABSENT for ref in refs]
             yield Parting(_divergence(a, "$", shown[0], shown[1], cause), aspect, "", pair)
@@ -349,6 +349,12 @@ def _last_place(numbers: Iterable[int | None]) -> int:
 
 def _divergence(step: Step, path: str, expected: str, got: str, cause: str) -> Divergence:
     return Divergence(step.n, step.id, step.kind.value, step.name, path, expected, got, cause)
+
+
+def _note_cause(note: Step) -> str:
+    if note.kind is Kind.MESSAGE:
+        return "input.system" if note.name in ("system", "developer") else "input.history"
+    return _NOTE_CAUSES.get(note.kind, "result")
 
 
 def _placeholders(value: object) -> list[str]:

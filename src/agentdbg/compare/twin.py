@@ -171,7 +171,9 @@ def _rank(one: _Candidate, by_time: bool) -> tuple[float, float]:
 
 
 def _why(chosen: _Candidate, length: int) -> str:
-    alike = f"{chosen.steps} of {length} steps the same way, {chosen.segments} of {chosen.known} input segments equal"
+    alike = f"{chosen.steps} of the first {length} steps the same way"
+    if chosen.known:
+        alike += f", {chosen.segments} of {chosen.known} input segments equal"
     if chosen.changed:
         names = ", ".join(chosen.changed[:3]) + (", …" if len(chosen.changed) > 3 else "")
         which = "the last good run before a version changed" if chosen.earlier else "a good run with other versions"
