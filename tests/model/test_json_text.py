@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from agentdbg.model.json_text import dumps_json, loads_json
+from agentdbg.model.json_text import dumps_json, json_bytes, loads_json
+from agentdbg.model.records import Json
 
 
 def test_numbers_of_a_foreign_document_are_read_without_loss() -> None:
@@ -19,3 +22,15 @@ def test_numbers_of_a_foreign_document_are_read_without_loss() -> None:
 def test_what_is_no_json_says_so(text: bytes) -> None:
     with pytest.raises(ValueError):
         loads_json(text)
+
+
+TREES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(codec=None)),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(TREES)
+def test_the_bytes_are_those_of_the_text(tree: Json) -> None:
+    assert json_bytes(tree) == dumps_json(tree).encode("utf-8", "surrogatepass")

@@ -52,6 +52,16 @@ def dumps_json(tree: Json) -> str:
     return json.dumps(tree, ensure_ascii=False, separators=(",", ":"))
 
 
+def json_bytes(tree: Json) -> bytes:
+    """The text of ``dumps_json`` in UTF-8, lone surrogates passed on; quicker where orjson can write the same."""
+    if orjson is not None and plainness(tree, 0) == PLAIN:
+        try:
+            return orjson.dumps(tree)
+        except TypeError:
+            pass  # a lone surrogate somewhere
+    return dumps_json(tree).encode("utf-8", "surrogatepass")
+
+
 def text_of(tree: object, *, sort: bool, floats: bool) -> bytes:
     """Write a JSON tree. ``floats``: it may hold some; ``sort``: keys in order."""
     if orjson is not None and not floats:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, cast
 
-from agentdbg.model.canonical import dumps_json
+from agentdbg.model.json_text import json_bytes
 from agentdbg.model.records import Json, StepStatus
 from agentdbg.recording import providers
 from agentdbg.recording.http_stream import StreamEnd, StreamRecord
@@ -246,7 +246,7 @@ class HttpCall:
         if self._provider is not None:
             response = providers.read_response(self._provider, result)
             if result is not raw and _blank_tokens(self._provider, response.output):
-                result = dumps_json(response.output).encode("utf-8", "surrogatepass")
+                result = json_bytes(response.output)
             note_response(self.scope.run.facts.models, response, self._attrs, members)
             self._holes.extend(response.missing)
         return result

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import quote_plus, unquote_plus
 
-from agentdbg.model.canonical import dumps_json, loads_json
+from agentdbg.model.json_text import json_bytes, loads_json
 from agentdbg.model.records import Effect, Json, Kind
 from agentdbg.model.segments import split_request
 from agentdbg.recording import providers
@@ -82,7 +82,7 @@ def _open_model(scope: Scope, request: HttpRequest, asked: providers.ModelReques
     run = scope.run
     body = asked.body
     redacted = _settled(run.gate.value, body)
-    as_sent = redacted is body and dumps_json(body).encode("utf-8", "surrogatepass") == request.content
+    as_sent = redacted is body and json_bytes(body) == request.content
     inputs, digest = run.model_input(scope.lane, split_request(redacted), rebuilt=not as_sent)
     attrs: dict[str, object] = {
         "provider": asked.provider,

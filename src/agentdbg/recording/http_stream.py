@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from time import monotonic_ns
 from typing import TYPE_CHECKING, cast
 
-from agentdbg.model.canonical import dumps, dumps_json, loads_json
+from agentdbg.model.canonical import dumps
+from agentdbg.model.json_text import dumps_json, json_bytes, loads_json
 from agentdbg.model.records import Json
 from agentdbg.recording import providers
 from agentdbg.recording.sse import SseEvent, SseSplitter, rebuild
@@ -69,7 +70,7 @@ class StreamEnd:
     @property
     def result(self) -> bytes | None:
         """The assembled output as it is stored."""
-        return None if self.response is None else dumps_json(self.response.output).encode("utf-8", "surrogatepass")
+        return None if self.response is None else json_bytes(self.response.output)
 
 
 class StreamRecord:
