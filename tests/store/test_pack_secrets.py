@@ -8,8 +8,9 @@ from agentdbg.redaction.gate import Gate
 from agentdbg.store.notes import append
 from agentdbg.store.pack_secrets import places_with_secrets
 from tests.support.run_records import RunRecords
+from tests.support.secret_samples import secrets
 
-SECRET = "sk-proj-Zt4n8QpLr2VxWm6YbK1cHd7JfGs9Ae3U"
+SECRET = secrets()["openai"]
 
 
 def found(directory: Path, **meta: object) -> list[str]:

@@ -25,6 +25,7 @@ from agentdbg.store.protocols import BodyMissing
 from agentdbg.store.reader import DirectoryRunSource
 from tests.support.pack_files import FILES, HOSTILE, RUN, manifest, pack_of
 from tests.support.run_records import RunRecords
+from tests.support.secret_samples import secrets
 
 
 @pytest.fixture
@@ -142,7 +143,7 @@ def test_a_pack_grows_while_it_is_read_from_a_pipe(run: DirectoryRunSource, tmp_
 
 def test_a_secret_is_not_packed_unasked(tmp_path: Path) -> None:
     records = RunRecords(tmp_path / "store", RUN)
-    records.tool("login", {"api_key": "sk-proj-Zt4n8QpLr2VxWm6YbK1cHd7JfGs9Ae3U"}, "ok")
+    records.tool("login", {"api_key": secrets()["openai"]}, "ok")
     source = DirectoryRunSource(records.end())
     out = io.BytesIO()
     with pytest.raises(HoldsSecrets, match=r"what looks like secrets stands in 1 places of the run \(body "):
@@ -245,7 +246,7 @@ def test_a_cut_pack_shows_what_arrived(run: DirectoryRunSource, tmp_path: Path) 
         except StoreError as problem:
             assert "\n" not in str(problem)
             continue
-        assert "the pack ends early" in source.problems()[0]
+        assert source.problems()[0].startswith("the pack ends early: ")
         shown.add(len(source.steps()))
         for step in source.steps():
             if step.result is not None:
@@ -254,6 +255,8 @@ def test_a_cut_pack_shows_what_arrived(run: DirectoryRunSource, tmp_path: Path) 
                 except BodyMissing:
                     continue
     assert max(shown) == len(run.steps())
+    assert opened(raw[:-1], tmp_path / "last").problems() == ["the pack ends early: 4 of 4 files are whole"]
+    assert opened(raw + b"x", tmp_path / "more").problems()[0].startswith("something follows the end of the pack")
 
 
 def test_a_run_that_is_there_already_is_not_replaced(run: DirectoryRunSource, tmp_path: Path) -> None:

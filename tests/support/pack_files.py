@@ -58,20 +58,20 @@ def pack_of(
     return change(archive([*members, *more]))
 
 
-LINKED = {"linkname": "/etc/passwd"}
+TARGET = "/etc/passwd"
 HOSTILE: Mapping[str, bytes] = {
     "an absolute path": pack_of(more=[member("/tmp/agentdbg-was-here", b"x")]),
     "a path upwards": pack_of(more=[member(f"{RUN}/../../escaped", b"x")]),
     "a path upwards that is listed": pack_of({**FILES, "../escaped": b"x"}),
     "an absolute path that is listed": pack_of({**FILES, "/tmp/agentdbg-was-here": b"x"}),
-    "a symbolic link": pack_of(more=[member(f"{RUN}/events/link", type=tarfile.SYMTYPE, **LINKED)]),
+    "a symbolic link": pack_of(more=[member(f"{RUN}/events/link", type=tarfile.SYMTYPE, linkname=TARGET)]),
     "a symbolic link for a listed file": archive(
         [
             member(f"{RUN}/manifest.json", manifest()),
-            member(f"{RUN}/run.json", type=tarfile.SYMTYPE, **LINKED),
+            member(f"{RUN}/run.json", type=tarfile.SYMTYPE, linkname=TARGET),
         ]
     ),
-    "a hard link": pack_of(more=[member(f"{RUN}/events/link", type=tarfile.LNKTYPE, **LINKED)]),
+    "a hard link": pack_of(more=[member(f"{RUN}/events/link", type=tarfile.LNKTYPE, linkname=TARGET)]),
     "a device": pack_of(more=[member(f"{RUN}/events/zero", type=tarfile.CHRTYPE, devmajor=1, devminor=5)]),
     "a block device": pack_of(more=[member(f"{RUN}/events/sda", type=tarfile.BLKTYPE)]),
     "a FIFO": pack_of(more=[member(f"{RUN}/events/pipe", type=tarfile.FIFOTYPE)]),

@@ -144,6 +144,7 @@ class PackReader:
             self._skip()
             block = self._exactly(_BLOCK)
             if not any(block):
+                self._finish()
                 return
             member = _parse(block)
             self._left, self._padding = member.size, -member.size % _BLOCK
@@ -155,6 +156,14 @@ class PackReader:
             piece = self._some(min(self._left, PIECE))
             self._left -= len(piece)
             yield piece
+
+    def _finish(self) -> None:
+        """Read on to where the pack ends, so that its own checksum is looked at, too."""
+        while not self._inflate.eof:
+            self._ready.clear()
+            self._fill()
+        if self._inflate.unused_data or self._source.read(1):
+            raise PackTorn("something follows the end of the pack")
 
     def _skip(self) -> None:
         for _ in self.pieces():

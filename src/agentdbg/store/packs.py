@@ -203,6 +203,7 @@ def _take(reader: PackReader, members: Iterator[Member], manifest: Manifest, dir
     expected = manifest.expected()
     missing = dict(expected)
     problems: list[str] = []
+    whole = 0
     try:
         for member in members:
             entry = missing.pop(member.name, None)
@@ -211,11 +212,12 @@ def _take(reader: PackReader, members: Iterator[Member], manifest: Manifest, dir
                 raise PackError(f"{member.name[:80]!r} is in the pack {how}; it is refused")
             if member.size != entry.size:
                 raise PackError(f"{entry.path} in the pack is not as long as its manifest says; it is refused")
-            if not _write(reader, directory, entry, member.mtime):
+            if _write(reader, directory, entry, member.mtime):
+                whole += 1
+            else:
                 problems.append(f"{entry.path} does not have the hash that the pack's manifest names; it is left out")
     except PackTorn as problem:
-        whole = len(expected) - len(missing) - 1
-        problems.append(f"{problem}: {max(whole, 0)} of {len(expected)} files are whole")
+        problems.append(f"{problem}: {whole} of {len(expected)} files are whole")
     else:
         problems.extend(f"{entry.path} is not in the pack" for entry in list(missing.values())[:_NAMED])
         if len(missing) > _NAMED:
