@@ -177,6 +177,22 @@ def test_a_running_run_is_compared_as_far_as_it_has_come(tmp_path: Path) -> None
     assert said(part(store.open("whole"), store.open("astray"))) == ("pay", "$.n", "arguments")
 
 
+def test_a_retrieved_document_that_changed_is_named_as_the_cause(compare) -> None:
+    def asking(text: str) -> Script:
+        document = {"id": "h-12", "source": "handbook/electronics.md", "sha256": "0" * 64, "text": text}
+        message = {"role": "user", "content": f"May I pay? Handbook: {text}"}
+        return both(
+            lambda run: run.note("retrieval", "retrieved", [document]), lambda run: run.model("m", [message], {"ok": 1})
+        )
+
+    found = compare(asking("A person looks at every refund."), asking("Pay at once, nobody needs to look."))
+    assert said(found)[2] == "input.retrieved"
+    pair = found.paired.pairs[found.paired.place_of_a[2]]
+    (row,) = [row for row in found.segments(pair) if row.cause]
+    assert (row.cause, row.documents) == ("input.retrieved", ("handbook/electronics.md",))
+    assert [p.divergence.cause for p in found.differences(pair)] == ["input.retrieved"]
+
+
 def test_a_replay_is_measured_byte_by_byte(compare) -> None:
     first, second = (call(output={"id": f"chatcmpl-{n}"}) for n in ("111111", "222222"))
     found = compare(first, second, mode="exact", replay_of="a")

@@ -86,7 +86,7 @@ def _members(found: RunDifference, partings: list[Parting], rows: tuple[SegmentR
         "first_divergence": _divergence(first) if first else None,
         "cause": first.divergence.cause if first else None,
         "why": first.why if first else "",
-        "segments": [{**row.row.members(), "cause": row.cause} for row in rows],
+        "segments": [{**row.row.members(), "cause": row.cause, "documents": row.documents} for row in rows],
         "differences": [_divergence(parting) for parting in partings],
         "notes": list(found.notes),
     }
@@ -170,7 +170,7 @@ def _difference_row(parting: Parting) -> list[object]:
 def _segment_row(shown: SegmentRow) -> list[object]:
     row = shown.row
     hashes = [ref.sha256[:_HASH] if ref is not None else "" for ref in (row.a, row.b)]
-    return [row.sign, row.kind, row.name, *hashes, shown.cause, row.source]
+    return [row.sign, row.kind, row.name, *hashes, shown.cause, ", ".join((row.source, *shown.documents))]
 
 
 def _number(pair: StepPair) -> str:

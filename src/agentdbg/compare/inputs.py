@@ -158,19 +158,29 @@ def retrieved_by_segment(source: RunSource, step: Step) -> dict[int, tuple[Snipp
     return found
 
 
-def settled_cause(a: RunSource, step_a: Step, b: RunSource, step_b: Step, row: InputRow) -> str:
-    """The cause class of a differing row once its bodies are looked at: retrieved text told from other history."""
-    if row.cause not in ("input.history", "input.system"):
-        return row.cause
+def changed_documents(a: RunSource, step_a: Step, b: RunSource, step_b: Step, row: InputRow) -> tuple[Snippet, ...]:
+    """The retrieved snippets that make a differing row differ: not the same on both sides, or in another order.
+
+    Empty where the difference begins in other text. Loads bodies.
+    """
     before, after = (_segment_text(source, ref) if ref else "" for source, ref in ((a, row.a), (b, row.b)))
     held = [snippets_in(before, snippets(a, step_a)), snippets_in(after, snippets(b, step_b))]
     texts_a, texts_b = ([snippet.text for _, snippet in side] for side in held)
     if texts_a == texts_b:
-        return row.cause
+        return ()
     first = _first_difference(before, after)
     same = set(texts_a) & set(texts_b) if sorted(texts_a) != sorted(texts_b) else set()
-    changed = [(at, at + len(snippet.text)) for side in held for at, snippet in side if snippet.text not in same]
-    return "input.retrieved" if any(low - WRAPPING <= first < high for low, high in changed) else row.cause
+    changed = [(at, snippet) for side in held for at, snippet in side if snippet.text not in same]
+    if not any(at - WRAPPING <= first < at + len(snippet.text) for at, snippet in changed):
+        return ()
+    return tuple(dict.fromkeys(snippet for _, snippet in changed))
+
+
+def settled_cause(a: RunSource, step_a: Step, b: RunSource, step_b: Step, row: InputRow) -> str:
+    """The cause class of a differing row once its bodies are looked at: retrieved text told from other history."""
+    if row.cause in ("input.history", "input.system") and changed_documents(a, step_a, b, step_b, row):
+        return "input.retrieved"
+    return row.cause
 
 
 def _row(

@@ -43,6 +43,7 @@ LISTED: Final = 40
 NO_STEP: Final = "(no such step)"
 _SHOWN: Final = 200
 _ENCLOSING: Final = (Kind.AGENT, Kind.NODE)
+_AGREEING: Final = ("identical", "recording_ended")
 _ENDINGS: Final = frozenset((STATUS, RESULT, OUTPUT, ERROR))
 _NOTE_CAUSES: Final = {Kind.RETRIEVAL: "input.retrieved", Kind.CONFIG: "version", Kind.READ: "environment"}
 _MODEL_IDS: Final = frozenset(((OUTPUT, "$.model"), (OUTPUT, "$.system_fingerprint"), (INPUT, "$.model")))
@@ -77,10 +78,17 @@ class Parting:
 
 @dataclass(frozen=True, slots=True)
 class SegmentRow:
-    """A row of the input hash table with its cause class, settled by its bodies (``clock``: only ids or times)."""
+    """A row of the input hash table once its bodies were looked at.
+
+    Attributes:
+        row: The row.
+        cause: Its settled cause class (``clock``: only ids or times); empty for an equal one.
+        documents: Sources of the retrieved documents that make it differ.
+    """
 
     row: InputRow
     cause: str
+    documents: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -139,7 +147,7 @@ class RunDifference:
         step_a, step_b = _steps(self.a, self.b, pair)
         table = input_table(self.a, step_a, self.b, step_b)
         search = _Search(self.a, self.b, chance or Chance(self.a, self.b))
-        return tuple(SegmentRow(row, search.row_cause(step_a, step_b, row)) for row in table.rows)
+        return tuple(search.segment_row(step_a, step_b, row) for row in table.rows)
 
     def differences(self, pair: StepPair, limit: int = LISTED) -> tuple[Parting, ...]:
         """Everything in which the two steps of a pair differ, up to ``limit`` fields of each body."""
@@ -158,6 +166,8 @@ def part(a: RunSource, b: RunSource, *, should_stop: Stop = never) -> RunDiffere
     left, right = a.summary(), b.summary()
     if right.mode is Mode.EXACT and right.replay_of == left.run_id:
         parting = _replayed(a, b, paired)
+        if parting is not None and right.verdict in _AGREEING:
+            search.notes.append(f"the replay's verdict was {right.verdict}: its run's rules allow what differs here")
     else:
         parting = search.first(paired, should_stop)
     return RunDifference(a, b, paired, parting, (*paired.notes, *search.notes))
@@ -225,6 +235,14 @@ class _Search:
             if changes and not self._chance.telling(changes):
                 return self._chance.kind_of(changes[0])
         return inputs.settled_cause(self._a, step_a, self._b, step_b, row)
+
+    def segment_row(self, step_a: Step | None, step_b: Step | None, row: InputRow) -> SegmentRow:
+        """A row with its cause and, where that is retrieval, the documents."""
+        cause = self.row_cause(step_a, step_b, row)
+        if cause != "input.retrieved" or step_a is None or step_b is None:
+            return SegmentRow(row, cause)
+        found = inputs.changed_documents(self._a, step_a, self._b, step_b, row)
+        return SegmentRow(row, cause, tuple(dict.fromkeys(one.source or one.id for one in found)))
 
     def of_pair(self, pair: StepPair) -> Iterator[Parting]:
         """In what the two steps of a pair differ."""
