@@ -64,7 +64,7 @@ async def run():
 def run():
     order = []
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
-        waiting = [pool.submit(slow, f"t{i}", 0.03 - 0.01 * i) for i in range(4)]
+        waiting = [pool.submit(slow, f"t{i}", 0.02 * (4 - i)) for i in range(4)]
         for done in concurrent.futures.as_completed(waiting):
             order.append(done.result()["name"])
     return order
@@ -73,7 +73,7 @@ def run():
 @agentdbg.agent
 async def run():
     order = []
-    for done in asyncio.as_completed([slow_async(f"t{i}", 0.03 - 0.01 * i) for i in range(4)]):
+    for done in asyncio.as_completed([slow_async(f"t{i}", 0.02 * (4 - i)) for i in range(4)]):
         order.append((await done)["name"])
     return order
 """,
@@ -82,7 +82,7 @@ import queue
 @agentdbg.agent
 def run():
     found = queue.Queue()
-    workers = [threading.Thread(target=lambda i=i: found.put(slow(f"t{i}", 0.03 - 0.01 * i))) for i in range(3)]
+    workers = [threading.Thread(target=lambda i=i: found.put(slow(f"t{i}", 0.02 * (4 - i)))) for i in range(3)]
     for worker in workers:
         worker.start()
     return [found.get()["name"] for _ in workers]

@@ -7,7 +7,7 @@ import pytest
 from tests.support.replay_lab import ReplayLab
 
 PROGRAM = """\
-import os, pathlib, socket, sqlite3, subprocess, threading, time, urllib.request
+import multiprocessing, os, pathlib, socket, sqlite3, subprocess, threading, time, urllib.request
 import agentdbg
 
 def effect():
@@ -48,6 +48,10 @@ EFFECTS = {
     "subprocess": (
         "subprocess.run(['touch', os.environ['OUTSIDE'] + '/touched'], check=True)",
         "subprocess.Popen",
+    ),
+    "spawn": (
+        "worker = multiprocessing.get_context('spawn').Process(target=print); worker.start(); worker.join()",
+        "fork_exec",
     ),
     "system": ("os.system('touch $OUTSIDE/touched')", "os.system"),
 }

@@ -29,7 +29,9 @@ def first_difference(expected: Json, got: Json, path: str = "$") -> Difference |
     stack: list[tuple[Json, Json, str]] = [(expected, got, path)]
     while stack:
         left, right, at = stack.pop()
-        if _is_typed(left) and _is_typed(right) and left["$"] == right["$"]:
+        if _is_typed(left) and _is_typed(right):
+            if left["$"] != right["$"]:
+                return Difference(at, _shown(left), _shown(right))
             stack.append((left["v"], right["v"], at))
         elif isinstance(left, dict) and isinstance(right, dict):
             pairs = _members(left, right, at)

@@ -1,4 +1,4 @@
-"""Answers an exact replay's calls from a cassette: default deny, in recorded completion order, latched when it diverges."""
+"""Answers an exact replay's calls from a cassette: default deny, in recorded completion order, a divergence latched."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ import sys
 import threading
 from collections import defaultdict
 from collections.abc import Callable
+from contextlib import suppress
 from math import inf
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from agentdbg.model.canonical import loads
 from agentdbg.model.records import Json, StepStatus
 from agentdbg.recording.calls import Call, ReplayStop, Served
 from agentdbg.replay.cassette import Cassette, RecordedCall
 from agentdbg.replay.clock import real_monotonic
-from agentdbg.replay.settling import loop_rests, thread_rests
+from agentdbg.replay.settling import Threads, loop_rests, settle_time
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Future
 
 STALL_S = 2.0
-"""How long an outcome waits for its turn while nothing else happens; then it is released and the order is reported as not kept."""
-SETTLE_S = 0.05
-"""How long an outcome waits at most for the receiver of the one before it to come to rest."""
+"""How long an outcome waits for its turn while nothing else happens; then the order is reported as not kept."""
 _TICK_S = 0.0005
 _NEVER = inf
+_Sleeper: TypeAlias = "tuple[float, AbstractEventLoop, Future[None], float]"
 
 
 class Diverged(ReplayStop):
@@ -51,8 +51,8 @@ class ExactAnswers:
         self._matched: dict[str, RecordedCall] = {}
         self._by_recorded: dict[str, RecordedCall] = {}
         self._homes: dict[str, str] = {}
-        self._sleepers: list[tuple[float, AbstractEventLoop, Future[None]]] = []
-        self._last_thread = 0
+        self._sleepers: list[_Sleeper] = []
+        self._threads = Threads()
         self._askers: dict[str, int] = {}
         self._stop: ReplayStop | None = None
         self._order_lost = False
@@ -66,7 +66,7 @@ class ExactAnswers:
             self._wait(_NEVER)
             raise self._over()
         if not _in_pieces(recorded):
-            self._wait(recorded.ended)
+            self._wait(recorded.ended, recorded.gap)
         return self._served(recorded)
 
     async def answer_async(self, call: Call) -> Served | None:
@@ -76,26 +76,26 @@ class ExactAnswers:
             await self._wait_async(_NEVER)
             raise self._over()
         if not _in_pieces(recorded):
-            await self._wait_async(recorded.ended)
+            await self._wait_async(recorded.ended, recorded.gap)
         return self._served(recorded)
 
     def turn(self, served: Served) -> None:
         """Hold back the end of a served stream until its turn."""
         recorded = self._by_recorded.get(served.step)
         if recorded is not None and recorded.ended is not None:
-            self._wait(recorded.ended)
+            self._wait(recorded.ended, recorded.gap)
 
     async def turn_async(self, served: Served) -> None:
         """The same, suspending the task; the end of a stream that was cancelled never comes."""
         recorded = self._by_recorded.get(served.step)
         if recorded is not None and recorded.ended is not None:
-            await self._wait_async(_NEVER if recorded.status == StepStatus.CANCELLED.value else recorded.ended)
+            place = _NEVER if recorded.status == StepStatus.CANCELLED.value else recorded.ended
+            await self._wait_async(place, recorded.gap)
 
     def finished(self, call: Call, status: StepStatus) -> None:
         """An outcome is in the replay's record: the next one in order may be released."""
         recorded = self._matched.get(call.step)
         if recorded is not None and recorded.ended is not None:
-            self._last_thread = threading.get_ident()
             self._mark(recorded.ended)
 
     def stopped(self) -> ReplayStop | None:
@@ -117,7 +117,7 @@ class ExactAnswers:
             self._stop = stop
             self._changed.notify_all()
             sleepers, self._sleepers = self._sleepers, []
-        for _, loop, future in sleepers:
+        for _, loop, future, _ in sleepers:
             _soon(loop, _settle, future)
         self._tell(message)
         return stop
@@ -141,6 +141,7 @@ class ExactAnswers:
             recorded = self._choose(waiting, call.lane)
             self._homes[call.lane] = recorded.lane
             self._askers[recorded.step] = threading.get_ident()
+            self._threads.note()
             self._matched[call.step] = self._by_recorded[recorded.step] = recorded
             self._mark(recorded.asked)
             if recorded.ended is None and self._cassette.ends_early and self._all_ended():
@@ -204,18 +205,19 @@ class ExactAnswers:
                 self._cursor += 1
             self._progress = real_monotonic()
             self._changed.notify_all()
-            ready = [sleeper for sleeper in self._sleepers if sleeper[0] <= self._cursor]
-            if ready:
-                self._sleepers = [sleeper for sleeper in self._sleepers if sleeper[0] > self._cursor]
+            ready = [sleeper for sleeper in self._sleepers if sleeper[0] <= self._cursor] if self._sleepers else ()
+            for sleeper in ready:
+                self._sleepers.remove(sleeper)
             over = self._cassette.ends_early and self._cursor < len(self._order) and self._all_ended()
-        for _, loop, future in ready:
-            _soon(loop, self._settle_at_rest, loop, future, self._last_thread, self._progress + SETTLE_S)
+            now = self._progress
+        for _, loop, future, gap in ready:
+            _soon(loop, self._settle_at_rest, loop, future, now + settle_time(gap))
         if over and self._pending():
             self.latch(RecordEnds("the record ends here"), {"event": "record_ends", "step": None, "recorded": None})
 
     def _pending(self) -> bool:
         """Whether a call of the program waits behind the end of the record."""
-        return any(place == _NEVER for place, _, _ in self._sleepers)
+        return any(sleeper[0] == _NEVER for sleeper in self._sleepers)
 
     def _over(self) -> ReplayStop:
         return self._stop or RecordEnds("the replay is over")
@@ -230,23 +232,18 @@ class ExactAnswers:
             return True
         return False
 
-    def _wait(self, place: float) -> None:
+    def _wait(self, place: float, gap: float = 0.0) -> None:
         with self._changed:
-            if self._cursor >= place and self._stop is None and self._last_thread in (0, threading.get_ident()):
+            if self._cursor >= place and self._stop is None and self._threads.alone:
                 return
             in_loop = _runs_a_loop()
             while not self._is_turn(place) and not (in_loop and self._blocked_by_me(place)):
                 self._changed.wait(STALL_S / 4)
-            until = real_monotonic() + SETTLE_S
-            while not self._rests_but_me() and real_monotonic() < until:
-                self._changed.wait(_TICK_S)
-
-    def _rests_but_me(self) -> bool:
-        last = self._last_thread
-        return last in (0, threading.get_ident()) or thread_rests(last)
+            if not in_loop:
+                self._threads.await_rest(gap, self._changed.wait)
 
     def _blocked_by_me(self, place: float) -> bool:
-        """Whether all that is still to come first is up to tasks of this thread's own loop, which cannot go on meanwhile.
+        """Whether all that is to come first is up to tasks of this thread's own loop, which cannot go on meanwhile.
 
         Of a call that was not made yet it is not known who will make it; if one thread made all others, it is that one.
         """
@@ -263,7 +260,7 @@ class ExactAnswers:
         ended = call.ended is not None and call.ended < place and not self._order[call.ended]
         return ended or not self._order[call.asked]
 
-    async def _wait_async(self, place: float) -> None:
+    async def _wait_async(self, place: float, gap: float = 0.0) -> None:
         import asyncio
 
         loop = asyncio.get_running_loop()
@@ -272,7 +269,7 @@ class ExactAnswers:
                 if self._is_turn(place):
                     return
                 future: Future[None] = loop.create_future()
-                sleeper = (place, loop, future)
+                sleeper = (place, loop, future, gap)
                 self._sleepers.append(sleeper)
             timer = None if place == _NEVER else loop.call_later(STALL_S / 4, _settle, future)
             try:
@@ -284,16 +281,21 @@ class ExactAnswers:
                     if sleeper in self._sleepers:
                         self._sleepers.remove(sleeper)
 
-    def _settle_at_rest(self, loop: AbstractEventLoop, future: Future[None], last: int, until: float) -> None:
-        """Release an outcome once the receiver of the last one has nothing left to do."""
+    def _settle_at_rest(self, loop: AbstractEventLoop, future: Future[None], until: float) -> None:
+        """Release an outcome once the program has nothing left to do with the last one."""
         if self._stop is None and real_monotonic() < until and not future.done():
             if not loop_rests(loop):
-                loop.call_soon(self._settle_at_rest, loop, future, last, until)
+                loop.call_soon(self._settle_at_rest, loop, future, until)
                 return
-            if last != threading.get_ident() and not thread_rests(last):
-                loop.call_later(_TICK_S, self._settle_at_rest, loop, future, last, until)
+            if not self._threads.others_rest():
+                loop.call_later(_TICK_S, self._settle_at_rest, loop, future, until)
                 return
         _settle(future)
+
+
+def _ends_here(recorded: RecordedCall) -> bool:
+    """Whether a call is over once it is answered; of a response the head comes first, and its end has its own turn."""
+    return not recorded.stream and "http_status" not in recorded.attrs
 
 
 def _is_cancelled(recorded: RecordedCall) -> bool:
@@ -317,7 +319,5 @@ def _settle(future: Future[None]) -> None:
 
 
 def _soon(loop: AbstractEventLoop, function: Callable[..., object], *arguments: object) -> None:
-    try:
+    with suppress(RuntimeError):  # the loop is closed: nobody waits any more
         loop.call_soon_threadsafe(function, *arguments)
-    except RuntimeError:
-        pass  # the loop is closed: nobody waits any more

@@ -1,11 +1,11 @@
-"""A recorded run prepared for serving: its calls in order, their outcomes, and the values that the agent's code drew."""
+"""A recorded run prepared for serving: its calls in order, their outcomes, and what the agent's code drew."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from agentdbg.model.canonical import loads, loads_json
@@ -28,6 +28,7 @@ class RecordedCall:
     Attributes:
         asked: Position of the intent among all intents and outcomes of served calls.
         ended: Position of the outcome, or ``None`` when the record has none.
+        gap: Seconds that had passed since the position before that.
         error: Type, module, message and decoded argument list of a recorded exception.
     """
 
@@ -44,6 +45,7 @@ class RecordedCall:
     error: Mapping[str, Json] | None = None
     attrs: Mapping[str, Json] = field(default_factory=dict)
     stream: tuple[str, ...] = ()
+    gap: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +146,9 @@ class _Builder:
         places: dict[tuple[int, bool], int] = {(i, end): place for place, (_, i, end) in enumerate(moments)}
         calls = []
         for i, (call, _, _) in enumerate(self._found):
-            members = {name: getattr(call, name) for name in RecordedCall.__dataclass_fields__}
-            calls.append(RecordedCall(**{**members, "asked": places[i, False], "ended": places.get((i, True))}))
+            ended = places.get((i, True))
+            gap = (moments[ended][0][0] - moments[ended - 1][0][0]) / 1e9 if ended else 0.0
+            calls.append(replace(call, asked=places[i, False], ended=ended, gap=gap))
         calls.sort(key=lambda call: call.asked)
         missing, surrogates = tuple(self._missing), tuple(self._surrogates)
         return Cassette(tuple(calls), self._draws(), self._bodies, missing, ends_early, surrogates)
@@ -155,9 +158,10 @@ class _Builder:
         for event in self._source.extra_events("draws"):
             record = event.members
             draws = record.get("draws")
-            for draw in draws if isinstance(draws, list) else []:
-                if isinstance(draw, list) and len(draw) == 3:
-                    found.append((str(record.get("lane", "0")), str(draw[0]), str(draw[1]), draw[2]))
+            whole = (
+                [draw for draw in draws if isinstance(draw, list) and len(draw) == 3] if isinstance(draws, list) else []
+            )
+            found.extend((str(record.get("lane", "0")), str(draw[0]), str(draw[1]), draw[2]) for draw in whole)
         return tuple(found)
 
     def _identity(self, step: Step, intent: Mapping[str, Json]) -> str:
@@ -167,8 +171,16 @@ class _Builder:
             about = identity_of(self._source, step, intent)
         except (BodyMissing, ValueError):
             return stored
-        kept, _ = drop_volatile(about, self._rules.for_call(step.name))
+        kept, _ = drop_volatile(about, self._mentioned(step))
         return fingerprint(step.kind.value, step.name, kept)
+
+    def _mentioned(self, step: Step) -> tuple[str, ...]:
+        """The volatile paths whose field occurs in a call at all: looking for bytes is far cheaper than walking it."""
+        paths = self._rules.for_call(step.name)
+        if step.arguments is None:
+            return paths
+        body = self._source.body(step.arguments)
+        return tuple(path for path in paths if _occurs(path.rpartition(".")[2], body))
 
     def _keep(self, step: Step, ref: BodyRef) -> str | None:
         if ref.sha256 in self._bodies:
@@ -255,6 +267,10 @@ class _Bodies(Mapping[str, bytes]):
 
     def __len__(self) -> int:
         return len(self._offsets)
+
+
+def _occurs(member: str, body: bytes) -> bool:
+    return not (member.isascii() and member.isidentifier()) or f'"{member}"'.encode() in body or b"\\u" in body
 
 
 def _parsed(line: bytes) -> dict[str, Json] | None:

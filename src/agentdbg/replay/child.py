@@ -1,8 +1,8 @@
-"""The replay's child process: the recorded entry point, called again with the recorder in replay mode and the guard armed.
+"""The replay's child process: the recorded entry point, called again with the recorder in replay mode, guard armed.
 
     python -m agentdbg.replay.child SPEC.json
 
-Everything that the parent must know goes over a socket pair as JSON lines; the replay's own record goes to a scratch store.
+Everything that the parent must know goes over a socket pair as JSON lines, the replay's own record to a scratch store.
 Runs on the standard library, in the agent's environment.
 """
 
@@ -11,17 +11,17 @@ from __future__ import annotations
 import json
 import os
 import platform
-import socket
 import sys
 import threading
-import traceback
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
 from agentdbg.model.fingerprint import VolatileRules
 from agentdbg.recording import pins, scope
 from agentdbg.recording.calls import ReplayStop
+from agentdbg.recording.http_calls import give_up_open
 from agentdbg.recording.process import recorder
 from agentdbg.replay import cassette as cassettes
 from agentdbg.replay.answers import ExactAnswers
@@ -40,17 +40,15 @@ class Control:
     """The child's end of the control channel."""
 
     def __init__(self, fd: int) -> None:
-        self._socket = socket.socket(fileno=fd)
+        self._fd = fd
         self._lock = threading.Lock()
 
     def tell(self, message: Mapping[str, object]) -> None:
         """Send one message; a parent that is gone is no reason to fail."""
         line = json.dumps(message, default=str).encode() + b"\n"
-        with self._lock:
-            try:
-                self._socket.sendall(line)
-            except OSError:
-                pass  # the parent ended first
+        with self._lock, suppress(OSError):  # the parent ended first
+            while line:
+                line = line[os.write(self._fd, line) :]
 
 
 class Over(ReplayStop):
@@ -87,6 +85,7 @@ class Replay:
         found.answerer = self.answers
         found.capture_environment = False
         found.surrogates = tape.surrogates
+        found.redacting = bool(spec["redacting"])  # the record's hashes hold under its own rules alone
         found.run_id = spec["run_id"]
         found.mode_meta = dict(spec["meta"])
         found.roots = dict(spec["roots"])
@@ -126,10 +125,11 @@ class Replay:
         stop = self.answers.stopped()
         if stop is None and not self._roots:
             reason = _last_line(error) if error is not None else "the entry point is no agent any more"
-            trace = "".join(traceback.format_exception(error))[-4000:] if error is not None else ""
-            sys.stderr.write(trace)
+            if error is not None:
+                sys.excepthook(type(error), error, error.__traceback__)
             self._control.tell({"event": "cannot_start", "reason": f"the program cannot be loaded: {reason}"})
             return 3
+        give_up_open()
         said: dict[str, object] = {
             "event": "done" if stop is None or isinstance(stop, Over) else "stopped",
             "error": _last_line(error) if error is not None else None,
@@ -140,7 +140,7 @@ class Replay:
         return 0
 
     def _begin_root(self) -> None:
-        """A root call starts. The second one, of a program that calls its agent while it is imported, is another run."""
+        """A root call starts; the second one of a program that calls its agent while it is imported is another run."""
         self._roots += 1
         if self._roots == 1 and self._importing:
             self._control.tell({"event": "at_import", "file": os.path.basename(str(self._spec.get("file")))})
@@ -159,7 +159,7 @@ class Replay:
 
 
 def _ask_platform() -> None:
-    """Let ``platform`` ask the machine once, ahead of the guard: SDKs put the answers, which it keeps, into their headers."""
+    """Let ``platform`` ask the machine ahead of the guard: SDKs put its answers, which it keeps, into headers."""
     platform.uname().processor  # noqa: B018  # asks ``uname -p`` on first use
     platform.platform()
 
@@ -170,6 +170,8 @@ def _where() -> str | None:
 
 
 def _last_line(error: BaseException) -> str:
+    import traceback
+
     return traceback.format_exception_only(error)[-1].strip()
 
 

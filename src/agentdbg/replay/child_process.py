@@ -10,6 +10,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import IO, Any
 
@@ -46,6 +47,11 @@ class ChildReport:
     def is_over(self) -> bool:
         """Whether nothing that the program does from now on counts."""
         return any(message.get("event") in _OVER for message in self.messages)
+
+    @property
+    def said_last(self) -> bool:
+        """Whether the child has told how it ended, and is about to exit."""
+        return self.first("done") is not None or self.first("stopped") is not None
 
     def ending(self) -> str:
         """How the process ended, in words."""
@@ -93,7 +99,7 @@ def run_child(
     try:
         _listen(control.ours, report, deadline)
     finally:
-        report.exit_code = _end(child, patient=report.first("done") is not None or not report.timed_out)
+        report.exit_code = _end(child, patient=not report.timed_out and (report.said_last or not report.is_over()))
         report.log = log.text()
     return report
 
@@ -137,7 +143,7 @@ def _listen(ours: socket.socket, report: ChildReport, deadline: float) -> None:
         *lines, pending = (pending + data).split(b"\n")
         was_over = report.is_over()
         report.messages += filter(None, map(_message, lines))
-        if report.first("done") or report.first("stopped"):
+        if report.said_last:
             return
         if report.is_over() and not was_over:
             deadline = min(deadline, time.monotonic() + GRACE_S)
@@ -153,12 +159,8 @@ def _message(line: bytes) -> dict[str, Any] | None:
 
 def _end(child: subprocess.Popen[bytes], *, patient: bool) -> int:
     """Wait for the child, then end whatever is left of its session."""
-    try:
+    with suppress(subprocess.TimeoutExpired):  # it is ended below
         child.wait(EXIT_S if patient else 0.0)
-    except subprocess.TimeoutExpired:
-        pass  # it is ended below
-    try:
+    with suppress(ProcessLookupError, PermissionError):  # nothing is left
         os.killpg(child.pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        pass  # nothing is left
     return child.wait()

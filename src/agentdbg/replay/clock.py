@@ -1,4 +1,4 @@
-"""Clocks and recorded draws of a replay: clock, uuid and random values as the agent's code read them while recording."""
+"""Clocks and recorded draws of a replay: clock, uuid and random values as the agent read them while recording."""
 
 from __future__ import annotations
 

@@ -12,7 +12,8 @@ from agentdbg.compare.trajectory import Divergence
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """Attributes:
-    verdict: ``identical``, ``recording_ended``, ``diverged``, ``refused``, ``not_replayable``, ``aborted``, ``timed_out`` or ``crashed``.
+    verdict: ``identical``, ``recording_ended``, ``diverged``, ``refused``, ``not_replayable``, ``aborted``,
+        ``timed_out`` or ``crashed``.
     reason: One line for people.
     refused: Effects that were stopped: ``effect detail step frame`` each.
     answers: The six answers; none when nothing was run.

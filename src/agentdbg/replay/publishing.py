@@ -22,7 +22,7 @@ _MAX_STEM = 100
 
 
 def publish(made: Path, store: RunStore, outcome: Outcome, entry: Mapping[str, Json]) -> tuple[str, Path]:
-    """Move a replay's record into a store, under the next free id; into the user's own store when that one is read-only.
+    """Move a replay's record into a store, under the next free id; into the user's own where that cannot be.
 
     Args:
         made: Directory of the record.

@@ -1,4 +1,4 @@
-"""An exact replay from the parent's side: plan, child process, verdict, and the replay published as a run of its own."""
+"""An exact replay from the parent's side: plan, child process, verdict, and the replay published as a run."""
 
 from __future__ import annotations
 

@@ -1,15 +1,20 @@
 """Whether a thread or an event loop has done all it can with the outcome it was given last.
 
-Recorded completion order is more than the order of outcomes: what the agent's code did with one outcome it did before the
-next one came. A replay has no latencies to keep the two apart, so the next outcome waits until the receiver of the last one
-has come to rest: it waits for something, has ended, or asks for its next call.
+Recorded completion order is more than the order of outcomes: what the agent's code did with one outcome it did
+before the next one came. A replay has no latencies to keep the two apart, so the next outcome waits until the
+receiver of the last one has come to rest: it waits for something, has ended, or asks for its next call.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+import threading
+from collections.abc import Callable
+from types import FrameType
+from typing import TYPE_CHECKING, TypeAlias
+
+from agentdbg.replay.clock import real_monotonic
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
@@ -24,10 +29,72 @@ _RESTING = {
 }
 
 
+SETTLE_S = 0.1
+"""How long an outcome waits at most for the rest of the program."""
+_LEAST_S = 0.02
+_TICK_S = 0.0005
+_STILL_S = 0.015
+Wait: TypeAlias = "Callable[[float], object]"
+
+
+class Threads:
+    """The threads that take part in a replay: the one that called the agent, and those that asked."""
+
+    def __init__(self) -> None:
+        self._idents = {threading.get_ident()}
+
+    def note(self) -> None:
+        """The current thread takes part."""
+        self._idents.add(threading.get_ident())
+
+    @property
+    def alone(self) -> bool:
+        """Whether the current thread is the only one."""
+        return len(self._idents) == 1 and threading.get_ident() in self._idents
+
+    def others_rest(self) -> bool:
+        """Whether every other thread has ended or waits."""
+        return not self._busy()
+
+    def await_rest(self, gap: float, wait: Wait) -> None:
+        """Wait until the others rest, or have not moved for a while, no longer than ``gap`` lasted while recording.
+
+        Args:
+            gap: Seconds between the recorded outcomes.
+            wait: Waits so many seconds, and lets the others go on meanwhile.
+        """
+        until = real_monotonic() + settle_time(gap)
+        before: dict[int, tuple[int, int]] = {}
+        moved = real_monotonic()
+        while (busy := self._busy()) and (now := real_monotonic()) < until:
+            if busy != before:
+                before, moved = busy, now
+            elif now - moved >= _STILL_S:
+                return
+            wait(_TICK_S)
+
+    def _busy(self) -> dict[int, tuple[int, int]]:
+        """Where the threads stand that do not rest."""
+        me = threading.get_ident()
+        frames = sys._current_frames()
+        self._idents.intersection_update({me, *frames})
+        found = {ident: frames[ident] for ident in self._idents if ident != me}
+        return {ident: (id(frame), frame.f_lasti) for ident, frame in found.items() if not _rests(frame)}
+
+
+def settle_time(gap: float) -> float:
+    """How long to wait for the program to come to rest before an outcome that took ``gap`` seconds while recording."""
+    return min(SETTLE_S, max(_LEAST_S, gap))
+
+
 def thread_rests(ident: int) -> bool:
     """Whether a thread has ended or waits for another."""
     frame = sys._current_frames().get(ident)
-    return frame is None or frame.f_code.co_name in _RESTING.get(frame.f_code.co_filename, ())
+    return frame is None or _rests(frame)
+
+
+def _rests(frame: FrameType) -> bool:
+    return frame.f_code.co_name in _RESTING.get(frame.f_code.co_filename, ())
 
 
 def loop_rests(loop: AbstractEventLoop) -> bool:

@@ -21,7 +21,7 @@ _SECRET_NAMES = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL")
 _RESTORED = re.compile(
     r"LANG|LANGUAGE|LC_[A-Z]+|TZ|NO_COLOR|CI|SOURCE_DATE_EPOCH|PYTHON(HASHSEED|UTF8|IOENCODING|OPTIMIZE|DEVMODE)"
 )
-"""Variables whose recorded values are restored: those that change what a program computes and cannot make it load code."""
+"""Variables that are restored: they change what a program computes, and cannot make it load code."""
 
 
 def write_spec(
@@ -51,6 +51,7 @@ def write_spec(
         "started_at": summary.started_at,
         "allow_write": [str(scratch)],
         "tolerate": list(tolerate),
+        "redacting": mapping(mapping(summary.meta.get("rules")).get("redaction")).get("version") != "off",
         "volatile": {"version": rules.version, "paths": {name: list(paths) for name, paths in rules.paths.items()}},
         "control_fd": control_fd,
     }
@@ -59,7 +60,7 @@ def write_spec(
 
 
 def child_environment(source: DirectoryRunSource, spec: Mapping[str, object], scratch: Path) -> dict[str, str]:
-    """The child's variables: this user's, with the recorded ones that change results, and dummies for absent secrets."""
+    """The child's variables: this user's, the recorded ones that change results, dummies for absent secrets."""
     recorded = mapping(recorded_environment(source).get("env"))
     environ = {name: value for name, value in os.environ.items() if not name.startswith("AGENTDBG")}
     for name in [name for name in environ if recorded and _RESTORED.fullmatch(name)]:
@@ -68,7 +69,7 @@ def child_environment(source: DirectoryRunSource, spec: Mapping[str, object], sc
         value = mapping(about).get("value")
         if isinstance(value, str) and _RESTORED.fullmatch(name):
             environ[name] = value
-        elif name not in environ and any(word in name.upper() for word in _SECRET_NAMES):
+        elif name not in environ and _is_secret(name):
             environ[name] = "agentdbg-dummy"
     kept = ("AGENTDBG_REDACTION_KEY", "AGENTDBG_REDACTION_KEY_FILE", "AGENTDBG_DEBUG")
     package = str(Path(__file__).resolve().parents[2])
@@ -114,6 +115,10 @@ def expand(path: str, roots: Mapping[str, str]) -> str:
 def mapping(value: object) -> dict[str, Json]:
     """A JSON object, or an empty one in place of anything else."""
     return cast("dict[str, Json]", value) if isinstance(value, dict) else {}
+
+
+def _is_secret(name: str) -> bool:
+    return not name.startswith("AGENTDBG") and any(word in name.upper() for word in _SECRET_NAMES)
 
 
 def _items(source: DirectoryRunSource) -> int | None:

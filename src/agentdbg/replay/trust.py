@@ -1,4 +1,4 @@
-"""Which runs may be started without asking: those that this user recorded, and the demo runs that come with the program."""
+"""Which runs may be started without asking: those that this user recorded, and the demo runs of the program."""
 
 from __future__ import annotations
 

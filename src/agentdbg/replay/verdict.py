@@ -10,7 +10,7 @@ from typing import Any
 
 from agentdbg.compare.answers import six_answers
 from agentdbg.compare.step_difference import divergence, has_ended
-from agentdbg.compare.trajectory import Comparison, Divergence, called, compare
+from agentdbg.compare.trajectory import Divergence, called, compare
 from agentdbg.model.records import Kind, Step
 from agentdbg.replay.cassette import Cassette
 from agentdbg.replay.child_process import ChildReport

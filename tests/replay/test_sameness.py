@@ -1,0 +1,56 @@
+"""Two records of the same run under different redaction keys are the same; a volatile field is dropped and listed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.replay_lab import ReplayLab
+
+PROGRAM = """\
+import os
+from concurrent.futures import ThreadPoolExecutor
+import agentdbg
+
+@agentdbg.tool(effect="read")
+def look(phone):
+    with open(os.environ["OUTSIDE"] + "/ledger", "a") as file:
+        file.write("look\\n")
+    return {"phone": phone, "card": "4111 1111 1111 1111", "n": 13812345678}
+
+@agentdbg.tool(effect="external")
+def call(phone, n):
+    if phone.endswith("9"):
+        raise ValueError(f"nobody at {phone}")
+    return f"called {phone}"
+
+@agentdbg.agent
+def run(phones):
+    with ThreadPoolExecutor(2) as pool:
+        found = list(pool.map(look, phones))
+    agentdbg.checkpoint("found", {"found": found})
+    answers = []
+    for item in found:
+        try:
+            answers.append(call(item["phone"], item["n"]))
+        except ValueError as error:
+            answers.append(str(error))
+    return answers
+
+if __name__ == "__main__":
+    print(run(["13812345678", "13987654329"]))
+"""
+
+
+def test_another_key_and_no_redaction_at_all(lab: ReplayLab, isolated_user: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lab.record(PROGRAM, env={"AGENTDBG_REDACTION_KEY": "a" * 64})
+    outcome = lab.replay(trust=True)
+    assert outcome.verdict == "identical", outcome.reason
+    lab.write(PROGRAM.replace('"found": found', '"found": found[0]'))
+    outcome = lab.replay(trust=True)
+    assert outcome.verdict == "diverged"
+    assert outcome.reason.startswith("step 4, checkpoint found: $.found"), outcome.reason
+    lab.record(PROGRAM, env={"AGENTDBG_REDACTION": "off"})
+    outcome = lab.replay("run-2")
+    assert outcome.verdict == "identical", outcome.reason
