@@ -16,8 +16,9 @@ from agentdbg.cli.show import find_step
 from agentdbg.i18n.catalogue import message
 
 if TYPE_CHECKING:
+    from agentdbg.compare.pair_difference import Parting, SegmentRow
     from agentdbg.compare.pairs import StepPair
-    from agentdbg.compare.parting import Parting, RunDifference, SegmentRow
+    from agentdbg.compare.parting import RunDifference
     from agentdbg.store.protocols import RunSource
 
 _HASH = 12
