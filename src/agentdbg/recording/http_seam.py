@@ -14,12 +14,11 @@ from agentdbg.recording import scope as scopes
 from agentdbg.recording.active import record_served, status_of
 from agentdbg.recording.calls import ReplayStop, Served
 from agentdbg.recording.http_calls import Decoder, HttpCall, ResponseHead, ZlibDecoder, settled
+from agentdbg.recording.http_headers import patch, take_placeholders
 from agentdbg.recording.http_requests import HttpRequest, open_call
 from agentdbg.recording.http_served import ServedResponse, answerer
 from agentdbg.recording.process import recorder
 from agentdbg.recording.served import rebuild_error
-
-_MARK = "__agentdbg__"
 
 
 def install(module: ModuleType) -> None:
@@ -29,10 +28,10 @@ def install(module: ModuleType) -> None:
         client = getattr(module, name, None)
         original = getattr(client, "_transport_for_url", None)
         if client is not None and original is not None:
-            _patch(client, "_transport_for_url", _choosing(original, wrap))
+            patch(client, "_transport_for_url", _choosing(original, wrap))
         else:
             _install_below(module, seam, name)
-    _take_placeholders(module)
+    take_placeholders(module)
 
 
 def _install_below(module: ModuleType, seam: _Seam, client: str) -> None:
@@ -42,45 +41,7 @@ def _install_below(module: ModuleType, seam: _Seam, client: str) -> None:
         name, method, wrap = ("AsyncHTTPTransport", "handle_async_request", _sending_async(seam))
     transport = getattr(module, name, None)
     if transport is not None and hasattr(transport, method):
-        _patch(transport, method, wrap(getattr(transport, method)))
-
-
-def _take_placeholders(module: ModuleType) -> None:
-    """Let a replayed program put served placeholders, which are not ASCII, into its headers."""
-    set_item = module.Headers.__setitem__
-
-    @functools.wraps(set_item)
-    def set_header(self: Any, key: str, value: str) -> None:
-        try:
-            set_item(self, key, value)
-        except UnicodeEncodeError:
-            if answerer() is None:
-                raise
-            self.encoding = "utf-8"
-            set_item(self, key, value)
-
-    _patch(module.Headers, "__setitem__", set_header)
-    models = getattr(module, "_models", None)
-    original = getattr(models, "_normalize_header_value", None)
-    if models is None or original is None:
-        return
-
-    @functools.wraps(original)
-    def normalize(value: Any, encoding: str | None = None) -> Any:
-        try:
-            return original(value, encoding)
-        except UnicodeEncodeError:
-            if answerer() is None:
-                raise
-            return value.encode("utf-8", "surrogatepass")
-
-    _patch(models, "_normalize_header_value", normalize)
-
-
-def _patch(holder: Any, name: str, wrapper: Callable[..., Any]) -> None:
-    if not hasattr(getattr(holder, name), _MARK):
-        setattr(wrapper, _MARK, True)
-        setattr(holder, name, wrapper)
+        patch(transport, method, wrap(getattr(transport, method)))
 
 
 def _choosing(original: Callable[..., Any], wrap: Callable[[Any], Any]) -> Callable[..., Any]:
@@ -113,63 +74,67 @@ def _sending_async(seam: _Seam) -> Callable[..., Any]:
     return wrap
 
 
+def _transports(module: Any, seam: _Seam) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+    class SyncTransport(module.BaseTransport):  # type: ignore[misc]  # the module is known at run time only
+        def __init__(self, inner: Any) -> None:
+            self.inner = inner
+
+        def handle_request(self, request: Any) -> Any:
+            return seam.send(self.inner.handle_request, request)
+
+        def close(self) -> None:
+            self.inner.close()
+
+    class AsyncTransport(module.AsyncBaseTransport):  # type: ignore[misc]  # see above
+        def __init__(self, inner: Any) -> None:
+            self.inner = inner
+
+        async def handle_async_request(self, request: Any) -> Any:
+            return await seam.send_async(self.inner.handle_async_request, request)
+
+        async def aclose(self) -> None:
+            await self.inner.aclose()
+
+    return SyncTransport, AsyncTransport
+
+
+def _streams(module: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    class SyncStream(module.SyncByteStream):  # type: ignore[misc]  # the module is known at run time only
+        def __init__(self, chunks: Iterator[bytes], close: Callable[[], None], drop: Callable[[], None]) -> None:
+            self._chunks, self._close, self._drop = chunks, close, drop
+
+        def __iter__(self) -> Iterator[bytes]:
+            return self._chunks
+
+        def close(self) -> None:
+            self._close()
+
+        def __del__(self) -> None:
+            self._drop()
+
+    class AsyncStream(module.AsyncByteStream):  # type: ignore[misc]  # see above
+        def __init__(self, chunks: AsyncIterator[bytes], close: Callable[[], Any], drop: Callable[[], None]) -> None:
+            self._chunks, self._close, self._drop = chunks, close, drop
+
+        def __aiter__(self) -> AsyncIterator[bytes]:
+            return self._chunks
+
+        async def aclose(self) -> None:
+            await self._close()
+
+        def __del__(self) -> None:
+            self._drop()
+
+    return SyncStream, AsyncStream
+
+
 class _Seam:
     """Classes made for one HTTP module: its clients insist on their own base classes."""
 
     def __init__(self, module: ModuleType) -> None:
         self.module = module
-        seam = self
-
-        class SyncTransport(module.BaseTransport):  # type: ignore[name-defined,misc]  # the module is known at run time only
-            def __init__(self, inner: Any) -> None:
-                self.inner = inner
-
-            def handle_request(self, request: Any) -> Any:
-                return seam.send(self.inner.handle_request, request)
-
-            def close(self) -> None:
-                self.inner.close()
-
-        class AsyncTransport(module.AsyncBaseTransport):  # type: ignore[name-defined,misc]  # see above
-            def __init__(self, inner: Any) -> None:
-                self.inner = inner
-
-            async def handle_async_request(self, request: Any) -> Any:
-                return await seam.send_async(self.inner.handle_async_request, request)
-
-            async def aclose(self) -> None:
-                await self.inner.aclose()
-
-        class SyncStream(module.SyncByteStream):  # type: ignore[name-defined,misc]  # see above
-            def __init__(self, chunks: Iterator[bytes], close: Callable[[], None], drop: Callable[[], None]) -> None:
-                self._chunks, self._close, self._drop = chunks, close, drop
-
-            def __iter__(self) -> Iterator[bytes]:
-                return self._chunks
-
-            def close(self) -> None:
-                self._close()
-
-            def __del__(self) -> None:
-                self._drop()
-
-        class AsyncStream(module.AsyncByteStream):  # type: ignore[name-defined,misc]  # see above
-            def __init__(
-                self, chunks: AsyncIterator[bytes], close: Callable[[], Any], drop: Callable[[], None]
-            ) -> None:
-                self._chunks, self._close, self._drop = chunks, close, drop
-
-            def __aiter__(self) -> AsyncIterator[bytes]:
-                return self._chunks
-
-            async def aclose(self) -> None:
-                await self._close()
-
-            def __del__(self) -> None:
-                self._drop()
-
-        self.wrap_sync, self.wrap_async = SyncTransport, AsyncTransport
-        self.sync_stream, self.async_stream = SyncStream, AsyncStream
+        self.wrap_sync, self.wrap_async = _transports(module, self)
+        self.sync_stream, self.async_stream = _streams(module)
 
     # -- sync -------------------------------------------------------------------------------------
 
