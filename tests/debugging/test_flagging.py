@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from agentdbg.debugging import flagging
-from tests.support.refund_run import refund_store
+from agentdbg.importing import open_one
+from agentdbg.store.directory import DirectoryStore
+from tests.support.mini_swe import said, write
+from tests.support.refund_run import refund_run, refund_store
+from tests.support.run_records import RunRecords
 
 
 @pytest.fixture
@@ -27,3 +33,20 @@ def test_a_reason_is_redacted_before_it_is_written(written: list[tuple[str, str]
 def test_no_reason_takes_the_flag_away(written: list[tuple[str, str]]) -> None:
     assert flagging.flag_runs(refund_store(), ["a"], "  ") == "a: flag removed"
     assert written == [("a", "")]
+
+
+def test_a_foreign_run_is_flagged_and_not_the_run_of_that_id_in_the_store(tmp_path: Path) -> None:
+    RunRecords(tmp_path / "store", "x").end()
+    store = DirectoryStore(tmp_path / "store")
+    source = open_one(write(tmp_path / "x.json", [said("user", "Go.")]))
+    assert flagging.flag_open_run(source, store, "looks wrong") == "x: flagged"
+    assert source.summary().flag == "looks wrong"
+    assert store.open("x").summary().flag is None
+    assert flagging.flag_open_run(source, store, "") == "x: flag removed"
+    assert source.summary().flag is None
+
+
+def test_an_open_run_of_the_store_is_flagged_there(written: list[tuple[str, str]]) -> None:
+    source = refund_run()
+    flagging.flag_open_run(source, refund_store(), "bad")
+    assert written == [(source.summary().run_id, "bad")]

@@ -94,12 +94,14 @@ class AgentDbg(guard.GuardedApp, inherit_bindings=False):
         self.push_screen(screen)
         return ""
 
-    def flag(self, run_ids: str | Sequence[str], reason: str) -> tuple[str, Tone]:
-        """Flag runs; what became of it, and how to say it."""
+    def flag(self, runs: RunSource | Sequence[str], reason: str) -> tuple[str, Tone]:
+        """Flag an open run, or runs of the store by their ids; what became of it, and how to say it."""
         from agentdbg.debugging import flagging  # the redaction rules are not needed to look at runs
 
         try:
-            return flagging.flag_runs(self.store, [run_ids] if isinstance(run_ids, str) else run_ids, reason), Tone.OK
+            if isinstance(runs, Sequence):
+                return flagging.flag_runs(self.store, runs, reason), Tone.OK
+            return flagging.flag_open_run(runs, self.store, reason), Tone.OK
         except (KeyError, OSError, ValueError) as error:
             return f"cannot flag: {error}", Tone.WARN
 

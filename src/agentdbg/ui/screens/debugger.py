@@ -315,7 +315,7 @@ class DebuggerScreen(ActionScreen):
         if event.purpose == "search":
             self._move(lambda: self.session.search(event.text, self._origin))
         elif event.purpose == "flag":
-            self.say(*self.debugger.flag(self.session.summary.run_id, event.text))
+            self.say(*self.debugger.flag(self.session.source, event.text))
             self._tail.look()
 
     def open_flag(self) -> None:
