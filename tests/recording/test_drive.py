@@ -87,7 +87,7 @@ def numbers(seen: list[object]) -> Any:
                     yield -1
         finally:
             seen.append("closed")
-        return "end"
+        return "end"  # type: ignore[return-value]
 
     return count
 
@@ -216,7 +216,7 @@ async def test_async_generators_likewise(store: Path) -> None:
         try:
             for i in range(n):
                 await asyncio.sleep(0)
-                seen.append((yield i))  # type: ignore[func-returns-value]
+                seen.append((yield i))
         finally:
             await asyncio.sleep(0)
             seen.append("closed")

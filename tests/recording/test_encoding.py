@@ -39,7 +39,7 @@ class Slots:
 class Liar:
     """Like a lazy proxy outside its request: even to ask for its class fails."""
 
-    @property
+    @property  # type: ignore[misc]
     def __class__(self) -> Any:
         raise RuntimeError("working outside of request context")
 

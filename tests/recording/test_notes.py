@@ -177,7 +177,7 @@ async def test_a_model_without_a_seam_can_be_called(store: Path) -> None:
         with pytest.raises(ConnectionError, match="refused"):
             agentdbg.model_call(broken)
         return [
-            agentdbg.model_call(generate, "hi", model="m1"),  # type: ignore[call-arg]
+            agentdbg.model_call(generate, "hi", model="m1"),
             await agentdbg.model_call(generate_later, prompt="later"),
         ]
 

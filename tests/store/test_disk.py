@@ -134,6 +134,7 @@ def test_one_slow_write_and_everything_is_still_there(tmp_path: Path) -> None:
     assert found.status is RunStatus.OK
 
 
+@pytest.mark.wide
 def test_after_a_while_writes_are_direct_again(tmp_path: Path) -> None:
     midway = "if n == 200: time.sleep(1.6)"
     stats = check(tmp_path, before=slowly("len(slow) < 1", 0.3), midway=midway)
@@ -166,6 +167,7 @@ time.sleep(0.05)
     assert stats["queued"]
 
 
+@pytest.mark.wide
 def test_a_very_slow_disk_loses_what_it_cannot_take_in_time_and_counts_it(tmp_path: Path) -> None:
     path = program(tmp_path, AGENT.replace("MIDWAY", "pass").replace("BEFORE", slowly("True", 0.3)))
     done = subprocess.run(

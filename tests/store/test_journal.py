@@ -104,7 +104,7 @@ def kill_loop(folder: Path, times: int, writers: int) -> None:
 
 
 def test_kill_9_inside_a_write_tool(tmp_path: Path) -> None:
-    kill_loop(tmp_path, 6, 1)
+    kill_loop(tmp_path, 4, 1)
 
 
 def test_kill_9_with_four_writers(tmp_path: Path) -> None:

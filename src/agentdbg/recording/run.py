@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from agentdbg.model.canonical import dumps_json
 from agentdbg.model.fingerprint import VolatileRules
 from agentdbg.model.hashing import chain, sha256_hex
+from agentdbg.model.json_text import json_bytes
 from agentdbg.model.records import BodyRef, Effect, Kind, StepStatus
 from agentdbg.model.segments import Part
 from agentdbg.recording import scope as scopes
@@ -142,7 +142,7 @@ class RunRecording:
         seq = self._write(scope, "intent", event)
         step_id = self._writer.step_id(seq)
         call = None
-        if call_print and not scope.inside_tool:
+        if call_print and not scope.inside_tool and self.recorder.answerer is not None:
             call = Call(step_id, kind, name, effect, scope.lane.path, call_print, "", arguments_hash)
         return OpenStep(step_id, kind, real_monotonic_ns(), call)
 
@@ -238,7 +238,7 @@ class RunRecording:
         hashes: list[str] = []
         digest = ""
         for part in parts:
-            data = dumps_json(self.gate.value(part.value)).encode("utf-8", "surrogatepass")
+            data = json_bytes(self.gate.value(part.value))
             ref = self._writer.body(data)
             digest = chain(digest, part.kind, ref.sha256)
             hashes.append(digest)
