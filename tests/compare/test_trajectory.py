@@ -1,4 +1,4 @@
-"""A comparison notices every single change, at the step whose own content it is, and takes no other order of lanes for one."""
+"""A comparison notices every single change, at the step whose own content it is; the order of lanes is none."""
 
 from __future__ import annotations
 
@@ -16,6 +16,11 @@ from agentdbg.compare.trajectory import Comparison, compare
 from agentdbg.model.hashing import chain
 from agentdbg.model.records import Effect, ErrorInfo, Kind, RunStatus, RunSummary, Segment, Step, StepStatus
 from tests.support.memory_source import MemorySource
+
+USER = {"role": "user", "content": "Refund order o-1?"}
+SYSTEM = {"role": "system", "content": "Be brief."}
+OTHER_USER = {"role": "user", "content": "Repay order o-1?"}
+OTHER_SYSTEM = {"role": "system", "content": "Be brief!"}
 
 
 @dataclass
@@ -41,11 +46,9 @@ class Row:
 
 def rows() -> list[Row]:
     """A run with a little of everything."""
-    user = {"role": "user", "content": "Refund order o-1?"}
-    system = {"role": "system", "content": "Be brief."}
     return [
         Row("agent", "run", {"order": "o-1"}, {"answer": 1, "list": [1, 2]}, parent=None, id="root"),
-        Row("model", "m-1", None, {"content": "yes"}, messages=[system, user]),
+        Row("model", "m-1", None, {"content": "yes"}, messages=[SYSTEM, USER]),
         Row("checkpoint", "asked", {"status": "ASKED", "n": 1}, attrs={"can_resume": True, "status": "ASKED"}),
         Row("retrieval", "policy", [{"id": "p1", "sha256": "aa"}], attrs={"documents": 1}),
         Row("tool", "look", {"id": "a"}, {"price": 1}, lane="0.0", effect="read", fork=4),
@@ -146,10 +149,10 @@ CHANGED = [
     (put(0, "result", {"answer": True, "list": [1, 2]}), 1, "$.answer", "result"),
     (put(0, "result", {"list": [1, 2], "answer": 1}), 1, "$", "result"),
     (put(0, "status", "error"), 1, "status", "result"),
-    (put(1, "messages", [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Repay order o-1?"}]), 2, "$.messages[1].content", "input.history"),
-    (put(1, "messages", [{"role": "system", "content": "Be brief!"}, {"role": "user", "content": "Refund order o-1?"}]), 2, "$.messages[0].content", "input.system"),
-    (put(1, "messages", [{"content": "Be brief.", "role": "system"}, {"role": "user", "content": "Refund order o-1?"}]), 2, "$.messages[0]", "input.system"),
-    (put(1, "messages", [{"role": "user", "content": "Refund order o-1?"}]), 2, "$.messages[0].role", "input.system"),
+    (put(1, "messages", [SYSTEM, OTHER_USER]), 2, "$.messages[1].content", "input.history"),
+    (put(1, "messages", [OTHER_SYSTEM, USER]), 2, "$.messages[0].content", "input.system"),
+    (put(1, "messages", [{"content": "Be brief.", "role": "system"}, USER]), 2, "$.messages[0]", "input.system"),
+    (put(1, "messages", [USER]), 2, "$.messages[0].role", "input.system"),
     (put(1, "name", "m-2"), 2, "name", "model_id"),
     (put(1, "result", {"content": "no"}), 2, "$.content", "model_output"),
     (put(2, "args", {"status": "ASKED", "n": 2}), 3, "$.n", "result"),

@@ -30,9 +30,9 @@ EFFECTS = {
     "file": ("open(os.environ['OUTSIDE'] + '/new.txt', 'w').write('x')", "open"),
     "append": ("open(os.environ['OUTSIDE'] + '/log.txt', 'a').write('x')", "open"),
     "path": ("pathlib.Path(os.environ['OUTSIDE'], 'p.txt').write_text('x')", "open"),
-    "mkdir": ("os.mkdir(os.environ['OUTSIDE'] + '/a'); os.rmdir(os.environ['OUTSIDE'] + '/a')", "os.mkdir"),
+    "mkdir": ("place = os.environ['OUTSIDE'] + '/a'; os.mkdir(place); os.rmdir(place)", "os.mkdir"),
     "sqlite": (
-        "db = sqlite3.connect(os.environ['OUTSIDE'] + '/db'); db.execute('create table if not exists t (x)'); db.close()",
+        "db = sqlite3.connect(os.environ['OUTSIDE'] + '/db'); db.execute('create table t (x)'); db.close()",
         "sqlite3.connect",
     ),
     "socket": ("socket.create_connection(('127.0.0.1', int(os.environ['PORT']))).close()", "socket.connect"),

@@ -1,4 +1,4 @@
-"""The recorded entry point is found and called again, however the program was started; where it cannot be, that is said."""
+"""The recorded entry point is found and called again, however the program was started, or it is said why not."""
 
 from __future__ import annotations
 

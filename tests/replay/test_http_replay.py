@@ -16,7 +16,8 @@ import agentdbg
 EARLY = httpx.Client(base_url=os.environ["MODEL"], timeout=5)
 
 def body(text, **more):
-    return {"model": "gpt-x", "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": text}], **more}
+    messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": text}]
+    return {"model": "gpt-x", "messages": messages, **more}
 
 def ask(text, client=EARLY):
     answer = client.post("/v1/chat/completions", json=body(text)).json()

@@ -59,7 +59,7 @@ def test_a_run_of_somebody_else_is_refused_unless_trusted(lab: ReplayLab) -> Non
         {**meta, "entry": {key: value for key, value in meta["entry"].items() if key != "roots"}},
     ):
         path.write_text(json.dumps(changed))
-        with pytest.raises(ReplayRefused, match="not recorded by this user.*--trust"):
+        with pytest.raises(ReplayRefused, match=r"not recorded by this user.*--trust"):
             lab.replay()
     path.write_text(json.dumps({**meta, "seal": "0" * 64}))
     assert lab.replay(trust=True).verdict == "identical"

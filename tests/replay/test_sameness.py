@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import pytest
-
 from tests.support.replay_lab import ReplayLab
 
 PROGRAM = """\
@@ -43,7 +39,7 @@ if __name__ == "__main__":
 """
 
 
-def test_another_key_and_no_redaction_at_all(lab: ReplayLab, isolated_user: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_key_and_no_redaction_at_all(lab: ReplayLab) -> None:
     lab.record(PROGRAM, env={"AGENTDBG_REDACTION_KEY": "a" * 64})
     outcome = lab.replay(trust=True)
     assert outcome.verdict == "identical", outcome.reason

@@ -42,7 +42,8 @@ def model(messages, **options):
     return {"role": "assistant", "content": "yes"}
 
 def ask(text):
-    return agentdbg.model_call(model, messages=[{"role": "system", "content": "Be brief."}, {"role": "user", "content": text}], model="m-1")
+    messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": text}]
+    return agentdbg.model_call(model, messages=messages, model="m-1")
 
 """
 MAIN = "\nif __name__ == '__main__':\n    print(run('o-1'))\n"
@@ -176,7 +177,8 @@ def run(order):
     while time.monotonic() < deadline:
         turns += 1
         time.sleep(0.02)
-    text = f"{datetime.datetime.now()} {datetime.datetime.now(datetime.timezone.utc)} {time.time()} {uuid.uuid4()} {random.random()}"
+    now = datetime.datetime.now(datetime.timezone.utc)
+    text = f"{datetime.datetime.now()} {now} {time.time()} {uuid.uuid4()} {random.random()}"
     ask(f"{text} {random.randint(1, 10**9)} {random.choice('abcdef')} {turns} {datetime.date.today()}")
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(lambda i: ask(f"{uuid.uuid4()} {random.random()}"), range(2)))
@@ -189,6 +191,16 @@ def test_clock_uuid_and_random_values_in_prompts(lab: ReplayLab) -> None:
     for _ in range(3):
         outcome = lab.replay()
         assert outcome.verdict == "identical", outcome.reason
+
+
+def test_a_clock_that_is_read_where_it_was_not_is_named_as_a_cause(lab: ReplayLab) -> None:
+    agent = "@agentdbg.agent\ndef run(order):\n    return ask('at 1700000000.5')\n"
+    lab.record(TOOLS + agent + MAIN)
+    lab.write(TOOLS + agent.replace("'at 1700000000.5'", "f'at {time.time()}'") + MAIN)
+    outcome = lab.replay()
+    assert outcome.verdict == "diverged"
+    assert outcome.first_divergence is not None
+    assert outcome.first_divergence.cause == "clock"
 
 
 @pytest.mark.wide
@@ -283,8 +295,9 @@ def give(kind):
     if kind == "exit":
         raise SystemExit(7)
     return {
-        "tuple": (1, (2, 3)), "date": datetime.datetime(2026, 1, 2, tzinfo=datetime.timezone.utc), "bytes": b"\\x00\\xff",
-        "decimal": decimal.Decimal("1.10"), "set": {1, 2, 3}, "frozen": frozenset(("a",)), "big": 2**70, "nan": [1.0, 1, True],
+        "tuple": (1, (2, 3)), "date": datetime.datetime(2026, 1, 2, tzinfo=datetime.timezone.utc),
+        "bytes": b"\\x00\\xff", "decimal": decimal.Decimal("1.10"), "set": {1, 2, 3}, "frozen": frozenset(("a",)),
+        "big": 2**70, "nan": [1.0, 1, True],
         "surrogate": "\\udc00", "none": None, "keys": {1: "a", "1": "b"},
     }[kind]
 

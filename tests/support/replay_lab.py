@@ -148,7 +148,7 @@ class ReplayLab:
 
     @contextmanager
     def untouched(self, *also: Path) -> Iterator[None]:
-        """Assert that nothing outside, in the program's directory or in these places changes, and that nothing connects."""
+        """Assert that nothing changes outside, beside the program and in these places, and that nothing connects."""
         places = (self.outside, *also)
         before = [tree(place) for place in places]
         program = {path for path in self.place.rglob("*") if self.store not in path.parents}

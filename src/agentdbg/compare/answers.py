@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from agentdbg.compare.step_difference import Sameness, has_ended
 from agentdbg.compare.trajectory import StepPair
-from agentdbg.model.records import BodyRef, Json, Kind, RunSummary, Step
+from agentdbg.model.records import BodyRef, Json, Kind, RunSummary, Step, StepStatus
 
 NAMED = 5
 VERSIONS, RETRIEVED, ARGUMENTS, RESULTS, FINAL, INTENDED = (
@@ -97,7 +97,8 @@ def _final(pairs: Sequence[StepPair], same: Sameness, complete: bool) -> Answer:
     finals = [pair for pair in pairs if _is_final(pair[0]) or _is_final(pair[1])]
     root = next(((a, b) for a, b in pairs if _is_root(a) or _is_root(b)), None)
     changed = [_named(a, b) for a, b in finals if (complete or (a and b)) and not _alike(a, b, _arguments, same)]
-    if root is not None and _both_ended(root) and not _alike(*root, _result, same):
+    unwound = root is not None and not complete and any(step and step.status is not StepStatus.OK for step in root)
+    if root is not None and not unwound and _both_ended(root) and not _alike(*root, _result, same):
         changed.append("the final answer")
     known = complete and (root is not None or bool(finals))
     compared = "final answer and final state agree" if finals else "final answer agrees; no final state was declared"

@@ -49,7 +49,10 @@ def loads(raw: bytes | str) -> object:
     Raises:
         ValueError: ``raw`` is not JSON.
     """
-    return from_tree(loads_json(raw))
+    tree = loads_json(raw)
+    if isinstance(raw, bytes) and b'"$"' not in raw and b"\\u" not in raw:
+        return tree  # plain JSON is its own value
+    return from_tree(tree)
 
 
 def tree_of(value: object) -> tuple[object, tuple[str, ...]]:

@@ -196,7 +196,7 @@ class _Case:
         if at.reordered and not self._has_hash_seed():
             cause = "environment"
             self._notes.append(HASH_SEED)
-        elif _only_numbers(at.expected, at.got) and (self._done or self._report.first("diverged") or {}).get(
+        elif _only_numbers(at.expected, at.got) and (self._done or self._report.first("stopped") or {}).get(
             "unpinned"
         ):
             cause = "clock"
