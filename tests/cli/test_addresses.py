@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,6 +19,16 @@ from agentdbg.store.packs import pack
 from tests.support.mini_swe import answer, real, said, write
 from tests.support.pack_files import HOSTILE
 from tests.support.program import agentdbg, document
+
+ENDED = """
+import os, sys
+from agentdbg.cli.addresses import Outside
+from agentdbg.store.directory import DirectoryStore
+
+Outside().open(sys.argv[1], DirectoryStore("none"))
+print(len(os.listdir(os.environ["TMPDIR"])), flush=True)
+os.kill(os.getpid(), int(sys.argv[2]))
+"""
 
 
 @pytest.fixture
@@ -73,6 +84,21 @@ def test_a_pack_from_a_pipe_can_be_opened_twice(
     assert second is not None
     first.close()
     assert len(second.steps()) == 6
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_closed_terminal_leaves_nothing_behind(number: int, packed: bytes, tmp_path: Path) -> None:
+    (tmp_path / "r.pack").write_bytes(packed)
+    (tmp_path / "scratch").mkdir()
+    done = subprocess.run(
+        [sys.executable, "-c", ENDED, str(tmp_path / "r.pack"), str(int(number))],
+        env={**os.environ, "TMPDIR": str(tmp_path / "scratch")},
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (-number, "1\n", "")
+    assert list((tmp_path / "scratch").iterdir()) == []
 
 
 @pytest.mark.parametrize("what", HOSTILE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import stat
 import sys
 import tempfile
@@ -51,6 +52,20 @@ class Outside:
             raise StoreError(f"there is no {path}")
         return None
 
+    def _clean_up_when_ended(self) -> None:
+        """Leave nothing behind when the terminal is closed or the process is asked to end."""
+
+        def end(number: int, _frame: object) -> None:
+            self.close()
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+
+        for name in ("SIGTERM", "SIGHUP"):
+            number = getattr(signal, name, None)
+            with suppress(ValueError):  # not the main thread
+                if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+                    signal.signal(number, end)
+
     def close(self) -> None:
         """Remove what was unpacked."""
         if self._scratch is not None:
@@ -79,6 +94,7 @@ class Outside:
 
         if self._scratch is None:
             self._scratch = Path(tempfile.mkdtemp(prefix="agentdbg-"))
+            self._clean_up_when_ended()
         place = Path(tempfile.mkdtemp(dir=self._scratch))
         try:
             with open_pack(address) as stream:
