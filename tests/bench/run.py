@@ -34,7 +34,7 @@ BENCHMARKS = {
 
 
 def main() -> int:
-    """Run what is asked for; 1 when a goal is missed."""
+    """Run what is asked for; 1 when a goal is missed, 2 when a benchmark failed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     names = ", ".join(f"{name} ({about})" for name, about in BENCHMARKS.items())
     parser.add_argument("names", nargs="*", metavar="NAME", help=names)
@@ -44,6 +44,7 @@ def main() -> int:
     if unknown:
         parser.error(f"no benchmark {unknown[0]}; there are {', '.join(BENCHMARKS)}")
     rows: list[Row] = []
+    failed = False
     for name in asked.names or BENCHMARKS:
         folder = Path(tempfile.mkdtemp(prefix="agentdbg-bench-")).resolve()
         try:
@@ -51,11 +52,17 @@ def main() -> int:
             began = clock()
             rows += importlib.import_module(f"tests.bench.bench_{name}").rows(folder, asked.quick)
             print(f" {clock() - began:.0f} s", file=sys.stderr)
+        except KeyboardInterrupt:
+            print(" stopped", file=sys.stderr)
+            break
+        except Exception as error:  # the others are still worth their time
+            failed = True
+            print(f" failed: {type(error).__name__}: {error}", file=sys.stderr)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
     print(f"Python {platform.python_version()}, {platform.machine()}, medians; ratio = value / peer in the same run")
     print("\n".join(table(rows)))
-    return int(any(row.verdict == "over" for row in rows))
+    return 2 if failed else int(any(row.verdict == "over" for row in rows))
 
 
 if __name__ == "__main__":
