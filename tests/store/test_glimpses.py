@@ -39,6 +39,12 @@ def test_an_error_in_the_end_event_is_kept(tmp_path: Path) -> None:
     assert facts.error is not None and facts.error.type == "E"
 
 
+def test_the_steps_of_a_short_run_are_counted_and_those_of_a_long_one_left_open(tmp_path: Path) -> None:
+    events = [owned_writer(), intent(1, "agent", "a"), intent(2, "tool", "t"), event("outcome", 3, of=f"{WRITER}:2")]
+    assert glimpse(write_run(tmp_path / "short", events=events, meta={}), {}).steps == 2
+    assert glimpse(write_run(tmp_path / "long", events=simple_events(2_000), meta={}), {}).steps == 0
+
+
 def test_damage_and_strangers_are_survived(tmp_path: Path) -> None:
     root = write_run(tmp_path, events=[], meta={})
     os.mkfifo(root / "events" / "cccccccccccc.jsonl")

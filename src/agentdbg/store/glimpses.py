@@ -22,6 +22,7 @@ def glimpse(root: Path, meta: Mapping[str, Json]) -> Facts:
     heads: list[dict[str, Json]] = []
     ends: list[dict[str, Json]] = []
     changed = 0.0
+    steps, counted = 0, True
     for name in _event_files(root):
         try:
             fd = open_below(root, "events", name)
@@ -30,7 +31,10 @@ def glimpse(root: Path, meta: Mapping[str, Json]) -> Facts:
         try:
             status = os.fstat(fd)
             changed = max(changed, status.st_mtime)
-            heads += _records(read_at(fd, _PIECE, 0))[:3]
+            first = _records(read_at(fd, _PIECE, 0))
+            heads += first[:3]
+            steps += sum(record.get("e") in ("intent", "step") for record in first)
+            counted = counted and status.st_size <= _PIECE
             last = _records(read_at(fd, _PIECE, max(0, status.st_size - _PIECE)))
             ends += [record for record in last if record.get("e") == "end"]
         finally:
@@ -42,6 +46,7 @@ def glimpse(root: Path, meta: Mapping[str, Json]) -> Facts:
     return Facts(
         ended=end_status(ends[-1].get("status")) if ends else None,
         alive=any(is_presumed_alive(owner, changed) for owner in owners),
+        steps=steps if counted else 0,
         agent=name_value if isinstance(name_value, str) else "",
         started_at=min((wall for record in heads if (wall := number(record.get("wall")))), default=None),
         ended_at=number(ends[-1].get("wall")) if ends else None,
