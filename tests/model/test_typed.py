@@ -5,12 +5,14 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 import uuid
+from enum import StrEnum
 from fractions import Fraction
 from types import ModuleType
+from typing import NamedTuple
 
 import pytest
 
-from agentdbg.model.canonical import Opaque, Unencodable, dumps, loads, opaque_paths
+from agentdbg.model.canonical import Opaque, Unencodable, dumps, loads, narrowed_paths, opaque_paths
 
 
 def test_a_member_named_like_a_tag_is_no_tag() -> None:
@@ -73,3 +75,15 @@ def test_common_types_of_tool_results_come_back_as_they_were() -> None:
         "tags": {"a", "b"},
     }
     assert loads(dumps(value)) == value
+
+
+def test_a_value_that_comes_back_as_its_base_type_is_named() -> None:
+    class Colour(StrEnum):
+        RED = "red"
+
+    class Point(NamedTuple):
+        x: int
+
+    found = narrowed_paths({"colour": Colour.RED, "at": [Point(1)], "plain": ("a", 1, True, {"b"})})
+    assert [place.split(": ")[0] for place in found] == ["$.colour", "$.at[0]"]
+    assert loads(dumps({"colour": Colour.RED})) == {"colour": "red"}

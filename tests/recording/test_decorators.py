@@ -7,7 +7,7 @@ import functools
 import inspect
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -337,3 +337,32 @@ def test_an_idempotency_key_stands_with_the_intent(store: Path) -> None:
     desk()
     found = only_run(store)
     assert [found.named("pay").idempotency_key, found.named("refund").idempotency_key] == ["k1", "refund-o7"]
+
+
+def test_versions_may_come_from_the_arguments(store: Path) -> None:
+    @agentdbg.agent(policy_version="policy", prompt_version=lambda policy, **_: f"p-{policy}", version="7")
+    def desk(policy: str) -> str:
+        return policy
+
+    desk("2026-07")
+    versions: Any = only_run(store).source.summary().meta["versions"]
+    values = {group: about["value"] for group, about in versions.items()}
+    assert values == {"policy": "2026-07", "prompt": "p-2026-07", "agent": "7"}
+
+
+def test_a_result_that_a_replay_gets_as_its_base_type_says_so(store: Path) -> None:
+    @agentdbg.tool(effect="read")
+    def locate() -> Point:
+        return Point(1)
+
+    @agentdbg.agent
+    def desk() -> int:
+        return locate().x
+
+    assert desk() == 1
+    (hole,) = only_run(store).named("locate").holes
+    assert "base type" in hole and "Point" in hole
+
+
+class Point(NamedTuple):
+    x: int

@@ -260,3 +260,14 @@ def test_with_recording_off_everything_is_a_plain_call(monkeypatch: pytest.Monke
         assert agentdbg.run_id() is None
         assert agentdbg.stats() == {"enabled": False}
     assert not (tmp_path / "store").exists()
+
+
+def test_a_decision_that_is_there_already_needs_nobody_to_ask(store: Path) -> None:
+    @agentdbg.agent
+    def desk() -> object:
+        return agentdbg.approval("Refund?", decision={"ok": True}, who="ann")
+
+    assert desk() == {"ok": True}
+    found = only_run(store)
+    assert found.named("Refund?").attrs["who"] == "ann"
+    assert agentdbg.approval("Outside?", decision=7) == 7

@@ -19,6 +19,7 @@ __all__ = [
     "from_tree",
     "loads",
     "loads_json",
+    "narrowed_paths",
     "opaque_paths",
     "tree_bytes",
     "tree_of",
@@ -69,6 +70,16 @@ def tree_of(value: object) -> tuple[object, tuple[str, ...]]:
     except RecursionError as problem:
         raise Unencodable("no stack left to encode it") from problem
     return tree, tuple(encoder.opaque)
+
+
+def narrowed_paths(value: object) -> tuple[str, ...]:
+    """JSON paths and types of the parts of ``value`` that are read back as their base type (an enum, a named tuple)."""
+    encoder = Encoder(sort=False)
+    try:
+        encoder.tree(value, 0, "$")
+    except (Unencodable, RecursionError):
+        return ()
+    return tuple(encoder.narrowed)
 
 
 def tree_bytes(tree: object) -> bytes:

@@ -60,12 +60,17 @@ _SCALARS: dict[type, tuple[str, Callable[..., object]]] = {
 }
 
 
+_BASES = (str, int, float, dict, list, tuple, set, frozenset)
+_OWN_TYPES = frozenset((*_BASES, bool))
+
+
 class Encoder:
-    """Turns one value into a JSON tree; ``opaque`` collects what it could not keep."""
+    """Turns one value into a JSON tree; ``opaque`` collects what it could not keep, ``narrowed`` what lost its type."""
 
     def __init__(self, *, sort: bool) -> None:
         self.sort = sort
         self.opaque: list[str] = []
+        self.narrowed: list[str] = []
         self._nodes = 0
         self._open: set[int] = set()
 
@@ -73,6 +78,8 @@ class Encoder:
         self._nodes += 1
         if self._nodes > MAX_NODES:
             raise Unencodable("too many nodes")
+        if type(value) not in _OWN_TYPES and isinstance(value, _BASES):
+            self.narrowed.append(f"{path}: {_type_name(value)}")
         scalar = self._scalar(value)
         if scalar is not _NO_SCALAR:
             return scalar
@@ -89,7 +96,7 @@ class Encoder:
         return self._opaque(value, path)
 
     def _opaque(self, value: object, path: str) -> object:
-        name = f"{type(value).__module__}.{type(value).__qualname__}"
+        name = _type_name(value)
         self.opaque.append(f"{path}: {name}")
         return _tag("opaque", escape_surrogates(name))
 
@@ -176,6 +183,10 @@ class Encoder:
         scalar = self._scalar(item)
         tokens.append(["v", self._opaque(item, "$deep") if scalar is _NO_SCALAR else scalar])
         return None
+
+
+def _type_name(value: object) -> str:
+    return f"{type(value).__module__}.{type(value).__qualname__}"
 
 
 @dataclass(frozen=True, slots=True)

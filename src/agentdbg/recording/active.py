@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from agentdbg.model.canonical import loads
+from agentdbg.model.canonical import loads, narrowed_paths
 from agentdbg.model.records import StepStatus
 from agentdbg.recording import scope as scopes
 from agentdbg.recording.calls import ReplayStop
@@ -63,7 +63,7 @@ class ActiveCall:
     def succeed(self, result: object) -> None:
         """The call returned."""
         try:
-            self.run.end(self._outside, self.step, StepStatus.OK, self.run.encode(result))
+            self.run.end(self._outside, self.step, StepStatus.OK, self._returned(result))
         except Exception as error:
             self._end_without(StepStatus.OK, error)
         self.ended("ok", None)
@@ -94,6 +94,13 @@ class ActiveCall:
 
     def _asked(self) -> Call | None:
         return self.step.call
+
+    def _returned(self, result: object) -> Encoded:
+        encoded = self.run.encode(result)
+        if encoded.plain:
+            return encoded
+        lost = tuple(f"a replay gets the base type: {place}" for place in narrowed_paths(result))
+        return replace(encoded, holes=(*encoded.holes, *map(self.run.gate.text, lost))) if lost else encoded
 
     def _partial(self) -> Encoded | None:
         return self._yielded(None) if self._items else None

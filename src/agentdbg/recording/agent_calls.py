@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 import os
 import sys
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.model.records import Kind
@@ -60,9 +62,11 @@ class AgentCalls:
         body = run.body(encoded.data)
         facts.entry = found.guard(lambda: self._entry(run, body, encoded.holes), {"args": body})
         facts.tags.update(self._options.tags)
-        versions = self._options.versions
-        facts.versions.update({key: {"value": value, "origin": "recorded"} for key, value in versions.items()})
-        facts.thread_id = found.guard(lambda: self._thread(arguments), None)
+        for group, wanted in self._options.versions.items():
+            declared = found.guard(partial(_told, wanted, arguments), None)
+            if declared is not None:
+                facts.versions[group] = {"value": run.gate.text(declared), "origin": "recorded"}
+        facts.thread_id = found.guard(partial(_told, self._options.thread_id, arguments), None)
         run.save()
         scope = run.scope()
         step = run.begin(scope, Kind.AGENT, self.name, encoded)
@@ -94,13 +98,6 @@ class AgentCalls:
             entry["not_replayable"] = [hole.replace("not replayable from here: ", "argument ") for hole in holes]
         return entry
 
-    def _thread(self, arguments: dict[str, Any]) -> str | None:
-        wanted = self._options.thread_id
-        if wanted is None:
-            return None
-        value = wanted(**arguments) if callable(wanted) else arguments.get(wanted, wanted)
-        return None if value is None else str(value)
-
 
 class RootCall(ActiveCall):
     """The call that is a run: its end is the run's end."""
@@ -112,6 +109,12 @@ class RootCall(ActiveCall):
         if error is not None and not self.run.facts.failing_step:
             self.run.facts.failing_step = self.step.id
         self._guarded(lambda: self.run.finish(status, error))
+
+
+def _told(wanted: str | Callable[..., object] | None, arguments: Mapping[str, Any]) -> str | None:
+    """What an option says of this call: a text, the parameter of that name, or what a function gives."""
+    value = wanted(**arguments) if callable(wanted) else arguments.get(wanted, wanted) if wanted else None
+    return None if value is None else str(value)
 
 
 def _program_path() -> list[str]:

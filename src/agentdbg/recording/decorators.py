@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     P = ParamSpec("P")
     R = TypeVar("R")
     F = TypeVar("F", bound=Callable[..., Any])
+    Version = str | Callable[..., object] | None
 else:
 
     def overload(function):  # what typing.overload comes to at run time
@@ -31,11 +32,11 @@ def agent(function: Callable[P, R], /) -> Callable[P, R]: ...
 def agent(  # noqa: F811  # overload is the real one to a type checker only
     *,
     name: str | None = None,
-    version: str | None = None,
-    prompt_version: str | None = None,
-    tool_schema_version: str | None = None,
-    model_route_version: str | None = None,
-    policy_version: str | None = None,
+    version: Version = None,
+    prompt_version: Version = None,
+    tool_schema_version: Version = None,
+    model_route_version: Version = None,
+    policy_version: Version = None,
     thread_id: str | Callable[..., str | None] | None = None,
     tags: Mapping[str, str] | None = None,
     factories: Mapping[str, Callable[[], object]] | None = None,
@@ -47,11 +48,11 @@ def agent(  # noqa: F811
     /,
     *,
     name: str | None = None,
-    version: str | None = None,
-    prompt_version: str | None = None,
-    tool_schema_version: str | None = None,
-    model_route_version: str | None = None,
-    policy_version: str | None = None,
+    version: Version = None,
+    prompt_version: Version = None,
+    tool_schema_version: Version = None,
+    model_route_version: Version = None,
+    policy_version: Version = None,
     thread_id: str | Callable[..., str | None] | None = None,
     tags: Mapping[str, str] | None = None,
     factories: Mapping[str, Callable[[], object]] | None = None,
@@ -61,7 +62,8 @@ def agent(  # noqa: F811
     Args:
         function: What to wrap; left out when options are given: ``@agent(version="7")``.
         name: Name of the agent; the function's name by default.
-        version: Version of the agent. What is not declared is derived.
+        version: Version of the agent: a text, the name of the parameter that holds it, or a function of the arguments;
+            likewise the other four. What is not declared is derived.
         prompt_version: Version of the prompt.
         tool_schema_version: Version of the tool schemas.
         model_route_version: Version of the model route.
@@ -83,7 +85,7 @@ def agent(  # noqa: F811
         thread_id=thread_id,
         tags={str(key): str(value) for key, value in (tags or {}).items()},
         factories=dict(factories or {}),
-        versions={key: str(value) for key, value in versions.items() if value is not None},
+        versions={key: value for key, value in versions.items() if value is not None},
     )
     decorate = functools.partial(_decorated, make=lambda function: AgentOpener(function, options))
     return decorate if function is None else decorate(function)

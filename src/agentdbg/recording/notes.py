@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, TypeVar, cast
 
 from agentdbg.model.hashing import sha256_hex
 from agentdbg.model.records import Kind
@@ -172,7 +173,8 @@ def flag(run: str, reason: str) -> None:
 def approval(
     question: str,
     *,
-    decide: Callable[[], T],
+    decide: Callable[[], T] | None = None,
+    decision: T | None = None,
     who: str | None = None,
     state: object = None,
     allowed: object = None,
@@ -184,12 +186,15 @@ def approval(
         question: What is asked.
         decide: Gets the decision; may be a coroutine function, then the result is to be awaited. Returning ``None`` or
             ``"pending"`` means that nobody has decided yet, and the run ends as *waiting*.
+        decision: The decision itself, where it is there already and nobody has to be asked.
         who: Who decides.
         state: The state that the decision is about.
         allowed: Range of actions that a yes allows.
         policy: Policy in force.
     """
     here = _here()
+    if decide is None:
+        decide = partial(cast("Callable[[T | None], T]", _itself), decision)
     if here is None:
         return decide()
     found, scope = here
@@ -198,6 +203,10 @@ def approval(
     if _is_async(decide):
         return _decide_async(active, scope, decide)  # type: ignore[return-value]  # T is the coroutine that decide() returns
     return _finish(active, scope, decide)
+
+
+def _itself(value: T) -> T:
+    return value
 
 
 def model_call(function: Callable[..., T], /, *args: Any, model: str = "", **kwargs: Any) -> T:

@@ -26,7 +26,7 @@ class AgentOptions:
         thread_id: str | Callable[..., str | None] | None,
         tags: Mapping[str, str],
         factories: Mapping[str, Callable[[], object]],
-        versions: Mapping[str, str],
+        versions: Mapping[str, str | Callable[..., object]],
     ) -> None:
         self.name = name
         self.thread_id = thread_id
