@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -38,7 +39,7 @@ def measure(rows: list[dict[str, object]]) -> tuple[float, float, list[str]]:
     return hit / true, good / predicted, wrong
 
 
-def test_recall_and_precision_on_the_development_corpus(record_property: pytest.RecordProperty) -> None:
+def test_recall_and_precision_on_the_development_corpus(record_property: Callable[[str, object], None]) -> None:
     if not CORPUS.exists():
         pytest.skip("the redaction corpus is not beside this checkout")
     with gzip.open(CORPUS, "rt", encoding="utf-8") as lines:

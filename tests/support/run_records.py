@@ -11,7 +11,8 @@ from typing import Any
 from agentdbg.model.canonical import dumps
 from agentdbg.model.fingerprint import fingerprint
 from agentdbg.model.hashing import chain
-from agentdbg.store.journal import FORMAT, Disk, RunWriter, ref_members
+from agentdbg.store.disk import Disk
+from agentdbg.store.journal import FORMAT, RunWriter, ref_members
 from agentdbg.store.liveness import here
 
 
