@@ -39,7 +39,9 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """``ok``, ``over``, or nothing where there is no goal."""
+        """``ok``, ``over``, nothing where there is no goal, and ``?`` where the difference drowned in noise."""
+        if self.value < 0:
+            return "?"
         pairs = [(self.value, self.goal), (self.ratio, self.ratio_goal)]
         met = [found <= goal for found, goal in pairs if found is not None and goal is not None]
         return ("ok" if all(met) else "over") if met else ""
