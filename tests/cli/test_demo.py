@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentdbg.cli.demo import find_case
+from agentdbg.cli.demo import about, find_case, in_order
 from agentdbg.cli.errors import Trouble
 from agentdbg.model.records import RunStatus, RunSummary
 from tests.support.program import document
@@ -33,6 +33,16 @@ def test_an_unknown_case_lists_the_cases() -> None:
     with pytest.raises(Trouble, match="no demo case x; there are: before, incident, real-3") as caught:
         find_case(RUNS, "x")
     assert caught.value.status == 5
+
+
+def test_the_incident_is_told_first_and_a_run_that_is_no_case_last() -> None:
+    runs = [run("other"), run("c", "long"), run("b", "twin"), run("a", "incident")]
+    assert [each.run_id for each in in_order(runs)] == ["a", "b", "c", "other"]
+
+
+def test_what_to_find_is_told_with_the_run_or_its_flag() -> None:
+    told = RunSummary("a", RunStatus.OK, tags={"about": "paid twice"}, flag="bad")
+    assert [about(each) for each in (told, run("b", flag="bad"), run("c"))] == ["paid twice", "bad", ""]
 
 
 def test_the_cases_are_listed() -> None:

@@ -54,6 +54,11 @@ def test_the_two_policies_say_the_same_and_only_the_mapping_lost_a_field(place: 
     assert lost == {"requires_manual_approval"}
 
 
+def test_a_customer_has_a_history_and_most_have_little(place: str) -> None:
+    assert desk.read_customer(place, "customer-5520")["refunds_last_30_days"] == 4
+    assert desk.read_customer(place, "somebody")["refunds_last_30_days"] == 0
+
+
 def test_preparing_a_desk_again_keeps_what_is_there(place: str) -> None:
     desk.save_ticket(place, "T-2041", "AUTO_EXECUTE", "done")
 

@@ -45,12 +45,13 @@ def events(run: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines]
 
 
-@pytest.fixture
-def recorded(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The recorded incident."""
-    more = {"AGENTDBG_STORE": str(tmp_path / "store"), "AGENTDBG_RUN_ID": "incident"}
-    handle(tmp_path, "T-2041", desk.AFTER_CHANGE, recording="on", **more)
-    return tmp_path / "store" / "runs" / "incident"
+    place: Path = tmp_path_factory.mktemp("incident")
+    more = {"AGENTDBG_STORE": str(place / "store"), "AGENTDBG_RUN_ID": "incident"}
+    handle(place, "T-2041", desk.AFTER_CHANGE, recording="on", **more)
+    return place / "store" / "runs" / "incident"
 
 
 def test_after_the_policy_change_the_refund_is_paid_without_asking(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agentdbg.demo import desk
+from agentdbg.demo import desk, refund_desk_async
 from agentdbg.demo.refund_desk_async import WAREHOUSES, first_warehouse, handle_ticket_async
 from agentdbg.demo.server import DemoServer
 
@@ -31,6 +31,14 @@ async def test_the_same_ticket_ends_as_in_the_plain_desk(
 
     assert outcome["status"] == status
     assert desk.refund_count(place) == refunds
+
+
+def test_it_runs_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with DemoServer() as server:
+        options = ["--ticket", "T-2042", "--desk", str(tmp_path / "desk"), "--base-url", server.url]
+        assert refund_desk_async.main(options) == 0
+
+    assert capsys.readouterr().out.startswith("AUTO_EXECUTE: Good news")
 
 
 async def test_one_warehouse_answers() -> None:

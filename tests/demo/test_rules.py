@@ -92,3 +92,44 @@ def test_the_customer_is_told_what_happened(name: str, result: dict[str, Json], 
 )
 def test_odd_conversations_get_a_plain_answer(messages: list[Message]) -> None:
     assert answer(messages, ["other"]) == Answer(text="These are rules, not a model; they only know the refund desk.")
+
+
+def test_a_chinese_ticket_is_answered_in_chinese() -> None:
+    ticket: list[Message] = [{"role": "user", "content": "订单 A-1093 的书买重了，请退款。"}]
+    paid = called("execute_refund", {"amount": 12.9, "currency": "EUR"})
+
+    assert answer(ticket, []).text.startswith("1. 查看订单")
+    assert answer(ticket, READS).tool_calls[1].arguments == {"category": "books"}
+    assert "12.9 EUR" in answer([*ticket, *paid], []).text
+    assert "退还" in answer([*ticket, *paid], []).text
+
+
+@pytest.mark.parametrize(("refunds", "risk"), [(0, "low"), (2, "low"), (3, "high"), (None, "low")])
+def test_many_refunds_are_a_high_risk(refunds: int | None, risk: str) -> None:
+    history = called("get_customer_history", {"refunds_last_30_days": refunds})
+
+    assert answer([], ["get_customer_history"]).tool_calls[0].name == "get_customer_history"
+    assert json.loads(answer(history, ["get_customer_history"]).text)["risk"] == risk
+
+
+def test_a_parcel_is_asked_for_and_then_named() -> None:
+    ticket: list[Message] = [{"role": "user", "content": "Where is A-1077?"}]
+    (call,) = answer(ticket, ["track_parcel"]).tool_calls
+    found = called("track_parcel", {"parcel": "on its way", "place": "Lund"})
+
+    assert call.arguments == {"order_id": "A-1077"}
+    assert answer([*ticket, *found], ["track_parcel"]).text == "The parcel of order A-1077 is on its way in Lund."
+
+
+@pytest.mark.parametrize(
+    ("read", "asked"), [(0, [1, 2, 3, 4, 5, 6, 7, 8, 9]), (9, [10, 11]), (11, []), ("?", [*range(1, 10)])]
+)
+def test_a_ledger_is_read_to_its_end(read: Json, asked: list[int]) -> None:
+    messages: list[Message] = [{"role": "user", "content": "Audit the 11 refunds."}]
+    if read:
+        messages += called("read_ledger", {"line": read})
+
+    found = answer(messages, ["read_ledger"])
+
+    assert [call.arguments["line"] for call in found.tool_calls] == asked
+    assert bool(found.text) is (not asked)

@@ -11,12 +11,13 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
-from openai import AsyncOpenAI, OpenAI
+from openai import AsyncOpenAI, OpenAI, RateLimitError
 
 from agentdbg.demo import desk_tools
 from agentdbg.demo.server import DemoServer
 
 ASK = [{"role": "user", "content": "Refund order A-1042, call +46 70 174 06 25, key sk-proj-" + "a1B2" * 8}]
+REQUEST: dict[str, Any] = {"model": "refund-model", "messages": ASK}
 
 
 @pytest.fixture
@@ -85,6 +86,21 @@ async def test_the_asynchronous_client_works_as_well(server: DemoServer) -> None
 
     assert answer.choices[0].message.content.startswith("1.")
     assert server.calls == 1
+
+
+def test_a_busy_server_says_when_to_come_back_and_the_sdk_does() -> None:
+    with DemoServer(busy_at=(1, 3)) as server:
+        with (
+            OpenAI(base_url=server.url, api_key="demo", max_retries=0) as hasty,
+            pytest.raises(RateLimitError) as caught,
+        ):
+            hasty.chat.completions.create(**REQUEST)
+        with OpenAI(base_url=server.url, api_key="demo", max_retries=1) as patient:
+            for _ in range(2):
+                patient.chat.completions.create(**REQUEST)
+        assert server.calls == 4
+
+    assert caught.value.response.headers["retry-after-ms"] == "150"
 
 
 @pytest.mark.parametrize("body", [b"{broken", b"[]", b'{"messages": [1]}', b'{"messages": [], "tools": [{}]}'])

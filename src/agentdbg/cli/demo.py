@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import closing
 
 import click
@@ -13,10 +14,12 @@ from agentdbg.cli.errors import Status, Trouble
 from agentdbg.cli.invocation import Invocation, complain, on_terminal
 from agentdbg.cli.output import print_document, print_table
 from agentdbg.config.resources import demo_runs_dir
+from agentdbg.demo.cases import ORDER
 from agentdbg.i18n.catalogue import message
 from agentdbg.model.records import RunSummary
 
 INCIDENT = "incident"
+_LAST = len(ORDER)
 
 
 @click.command("demo", cls=Verb)
@@ -26,7 +29,7 @@ INCIDENT = "incident"
 def command(invocation: Invocation, case: str | None, only_list: bool) -> Status:
     """Open the shipped incident, or another shipped CASE."""
     address = str(demo_runs_dir())
-    runs = list(invocation.open_store(address).summaries())
+    runs = in_order(invocation.open_store(address).summaries())
     if only_list:
         _print_cases(invocation, runs)
         return Status.SAME
@@ -69,10 +72,21 @@ def case_name(run: RunSummary) -> str:
     return run.tags.get("case") or run.run_id
 
 
+def in_order(runs: Iterable[RunSummary]) -> list[RunSummary]:
+    """The runs with the incident first, then the other cases as they are told; what is no case comes last."""
+    return sorted(runs, key=lambda run: (ORDER.get(case_name(run), _LAST), run.started_at or 0.0))
+
+
+def about(run: RunSummary) -> str:
+    """What there is to find in a run, in one line."""
+    return run.tags.get("about") or run.flag or ""
+
+
 def _print_cases(invocation: Invocation, runs: list[RunSummary]) -> None:
     if invocation.json:
-        print_document("demo", {"cases": [{"case": case_name(run), **run_members(run)} for run in runs]})
+        cases = [{"case": case_name(run), "about": about(run), **run_members(run)} for run in runs]
+        print_document("demo", {"cases": cases})
         return
-    columns = [message(f"column.{name}") for name in ("case", "agent", "status", "steps", "about")]
-    rows = [[case_name(run), run.agent, run.status, run.steps, run.flag or run.tags.get("title", "")] for run in runs]
-    print_table(invocation, columns, rows, right=[columns[3]])
+    columns = [message(f"column.{name}") for name in ("case", "status", "steps", "about")]
+    rows = [[case_name(run), run.status, run.steps, about(run)] for run in runs]
+    print_table(invocation, columns, rows, right=[columns[2]])

@@ -1,6 +1,7 @@
 """The refund desk's outside world: a directory of small JSON files that stand for its systems.
 
     orders.json           the order database
+    customers.json        what is known of customers: orders and refunds so far
     policies.json         the refund policies, by version
     schema_mapping.json   which policy fields reach the model, by version; edited in an admin page, not in git
     approvals.json        what people have decided, by ticket
@@ -42,11 +43,30 @@ TICKETS: Mapping[str, dict[str, Json]] = {
         "customer": "customer-1290",
         "text": f"I bought order A-1077 (books) twice, please refund one. Call {PHONE}, key {ACCESS_KEY}.",
     },
+    "T-2043": {
+        "id": "T-2043",
+        "customer": "顾客-3307",
+        "text": "您好！订单 A-1093 的《三体》📚 买重了，这本还没拆封，想退掉 🙏🏽。"
+        "全家都喜欢这套书 👨‍👩‍👧，留一本就够了。"
+        f"我的电话：{PHONE}，商店账户的密钥：{ACCESS_KEY}。谢谢！",
+    },
+    "T-2044": {
+        "id": "T-2044",
+        "customer": "customer-5520",
+        "text": "Fifth pair this month, order A-1118 (electronics) does not fit either. Refund it, please. "
+        f"Phone {PHONE}, key {ACCESS_KEY}.",
+    },
 }
 
 ORDERS: Mapping[str, Json] = {
     "A-1042": {"item": "noise-cancelling headphones, opened", "amount": 240.0, "currency": "EUR", "days_ago": 12},
     "A-1077": {"item": "paperback, unread", "amount": 14.5, "currency": "EUR", "days_ago": 3},
+    "A-1093": {"item": "《三体》平装本，未拆封 📚", "amount": 12.9, "currency": "EUR", "days_ago": 5},
+    "A-1118": {"item": "earphones, opened", "amount": 89.0, "currency": "EUR", "days_ago": 2},
+}
+
+CUSTOMERS: Mapping[str, Json] = {
+    "customer-5520": {"since": "2026-05-30", "orders": 6, "refunds_last_30_days": 4},
 }
 
 ELECTRONICS: Mapping[str, Json] = {
@@ -94,6 +114,7 @@ def prepare_desk(desk: str, *, gateway_seconds: float = 0.0) -> None:
     Path(desk).mkdir(parents=True, exist_ok=True)
     contents: dict[str, Json] = {
         "orders.json": dict(ORDERS),
+        "customers.json": dict(CUSTOMERS),
         "policies.json": dict(POLICIES),
         "schema_mapping.json": {version: dict(fields) for version, fields in SCHEMA_MAPPING.items()},
         "approvals.json": {},
@@ -111,6 +132,12 @@ def read_order(desk: str, order_id: str, phone: str, access_key: str) -> dict[st
     if not isinstance(order, dict):
         raise LookupError(f"no order {order_id}")
     return {"order_id": order_id, **order, "contact": phone, "asked_with_key": access_key}
+
+
+def read_customer(desk: str, customer: str) -> dict[str, Json]:
+    """What is known of a customer; nothing remarkable of most."""
+    known = _read(desk, "customers.json").get(customer)
+    return {"customer": customer, **(known if isinstance(known, dict) else {"orders": 1, "refunds_last_30_days": 0})}
 
 
 def read_policy(desk: str, version: str, category: str) -> dict[str, Json]:

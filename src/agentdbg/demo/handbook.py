@@ -25,6 +25,11 @@ SNIPPETS: tuple[dict[str, str], ...] = (
         "source": "handbook/tone.md",
         "text": "Write to customers in short sentences, and never promise a date.",
     },
+    {
+        "id": "handbook-21",
+        "source": "handbook/zh/books.md",
+        "text": "未拆封的图书两周之内可以退货📚，无需人工检查；请用顾客的语言回复。",
+    },
 )
 
 
@@ -36,4 +41,5 @@ def search(query: str, limit: int) -> list[dict[str, str]]:
 
 
 def _words(text: str) -> set[str]:
-    return {word for word in re.findall(r"[a-z]+", text.lower()) if len(word) > 3}
+    """Longer words, and single Chinese characters: there are no spaces to find words by."""
+    return set(re.findall(r"[a-z]{4,}|[\u4e00-\u9fff]", text.lower()))

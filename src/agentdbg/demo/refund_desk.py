@@ -11,7 +11,6 @@ random number go into the prompt on purpose: a replay has to give them back.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import random
@@ -26,8 +25,9 @@ from openai import OpenAI
 
 import agentdbg
 from agentdbg.demo import desk_tools
-from agentdbg.demo.desk import AFTER_CHANGE, BEFORE_CHANGE, TICKETS, prepare_desk, read_decision
+from agentdbg.demo.desk import TICKETS, prepare_desk, read_decision
 from agentdbg.demo.handbook import SNIPPETS
+from agentdbg.demo.options import desk_options
 from agentdbg.demo.rules import Json
 
 MODEL = "refund-model"
@@ -76,6 +76,7 @@ class Case:
     version="1.4.0",
     prompt_version="desk-prompt-7",
     tool_schema_version="desk-tools-5",
+    policy_version="policy_version",
     thread_id=lambda ticket, **_: str(ticket["customer"]),
 )
 def handle_ticket(ticket: dict[str, Json], policy_version: str, desk: str, base_url: str) -> dict[str, Json]:
@@ -259,19 +260,12 @@ def spend(case: Case, usage: Any) -> None:
 
 def add_tool_result(case: Case, call: Any, content: Mapping[str, Json]) -> None:
     """Give a tool's result to the model."""
-    text = json.dumps(content, ensure_ascii=False)
-    case.messages.append({"role": "tool", "tool_call_id": call.id, "content": text})
+    case.messages.append({"role": "tool", "tool_call_id": call.id, "content": json.dumps(content)})
 
 
 def main(argv: list[str] | None = None) -> int:
     """Handle one of the demo's tickets."""
-    parser = argparse.ArgumentParser(prog="python -m agentdbg.demo.refund_desk")
-    parser.add_argument("--ticket", choices=sorted(TICKETS), default="T-2041")
-    parser.add_argument("--policy-version", choices=[BEFORE_CHANGE, AFTER_CHANGE], default=AFTER_CHANGE)
-    parser.add_argument("--desk", default="desk", help="directory of the desk's systems, made when missing")
-    parser.add_argument("--base-url", default=os.environ.get("OPENAI_BASE_URL", "http://127.0.0.1:8765/v1"))
-    parser.add_argument("--gateway-seconds", type=float, default=0.0, help="how long the bank takes for a refund")
-    options = parser.parse_args(argv)
+    options = desk_options("agentdbg.demo.refund_desk").parse_args(argv)
     prepare_desk(options.desk, gateway_seconds=options.gateway_seconds)
     outcome = handle_ticket(TICKETS[options.ticket], options.policy_version, options.desk, options.base_url)
     print(f"{outcome['status']}: {outcome['answer']}")

@@ -1,5 +1,7 @@
 """The refund desk with asyncio: two reads gathered, and two warehouses asked of which the faster answer counts.
 
+    python -m agentdbg.demo.refund_desk_async --ticket T-2041 --base-url http://127.0.0.1:8765/v1
+
 Smaller than `refund_desk`; its point is order. Which warehouse wins is decided outside the program, goes into the
 prompt, and has to come out the same way in a replay.
 """
@@ -17,10 +19,13 @@ from openai import AsyncOpenAI
 import agentdbg
 from agentdbg.demo import desk as systems
 from agentdbg.demo.desk_tools import ACTION_SCHEMAS, READ_SCHEMAS
+from agentdbg.demo.options import desk_options
 from agentdbg.demo.refund_desk import MODEL, SYSTEM_PROMPT, shown_policy
 from agentdbg.demo.rules import Json
 
 WAREHOUSES = ("Malmö", "Rotterdam")
+ANSWERS_AFTER_S = dict(zip(WAREHOUSES, random.sample((0.01, 0.25), 2), strict=True))
+"""How busy each is today."""
 
 
 @agentdbg.tool(effect="read")
@@ -40,7 +45,7 @@ async def get_refund_policy(desk: str, category: str, policy_version: str) -> di
 @agentdbg.tool(effect="read")
 async def ask_warehouse(warehouse: str, order_id: str) -> dict[str, Json]:
     """Ask a warehouse whether the parcel is back; either of them can answer, one is faster."""
-    await asyncio.sleep(random.random() / 50)
+    await asyncio.sleep(ANSWERS_AFTER_S[warehouse])
     return {"warehouse": warehouse, "order_id": order_id, "parcel": "back on the shelf"}
 
 
@@ -52,7 +57,12 @@ async def execute_refund(
     return await asyncio.to_thread(systems.pay_refund, desk, order_id, amount, currency, idempotency_key)
 
 
-@agentdbg.agent(name="refund-desk-async", version="1.0.0", thread_id=lambda ticket, **_: str(ticket["customer"]))
+@agentdbg.agent(
+    name="refund-desk-async",
+    version="1.0.0",
+    policy_version="policy_version",
+    thread_id=lambda ticket, **_: str(ticket["customer"]),
+)
 async def handle_ticket_async(
     ticket: dict[str, Json], policy_version: str, desk: str, base_url: str
 ) -> dict[str, Json]:
@@ -122,3 +132,17 @@ async def ask_model(
     message = response.choices[0].message
     messages.append(message.model_dump(exclude_none=True))
     return message
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Handle one of the demo's tickets."""
+    options = desk_options("agentdbg.demo.refund_desk_async").parse_args(argv)
+    systems.prepare_desk(options.desk, gateway_seconds=options.gateway_seconds)
+    ticket = systems.TICKETS[options.ticket]
+    outcome = asyncio.run(handle_ticket_async(ticket, options.policy_version, options.desk, options.base_url))
+    print(f"{outcome['status']}: {outcome['answer']}")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

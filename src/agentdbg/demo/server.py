@@ -3,7 +3,8 @@
     python -m agentdbg.demo.server --port 8765
 
 It speaks ``POST /v1/chat/completions`` (streaming or not, tool calls, usage) and ``GET /v1/models``, and every
-response carries the header ``x-demo: rules, not a model``. Ids are new on every call, as a provider's are.
+response carries the header ``x-demo: rules, not a model``. Ids are new on every call, as a provider's are. It can be
+told to answer some calls with 429, *too many requests*.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any
@@ -23,6 +24,7 @@ from agentdbg.demo.rules import Answer, Json, answer
 
 ALIASES = {"refund-model": "refund-model-2026-07-01"}
 DEMO_HEADER = "rules, not a model"
+RETRY_AFTER_MS = 150
 
 
 class DemoServer:
@@ -32,14 +34,16 @@ class DemoServer:
         calls: Number of chat requests answered so far.
     """
 
-    def __init__(self, port: int = 0, *, pause: float = 0.0) -> None:
+    def __init__(self, port: int = 0, *, pause: float = 0.0, busy_at: Collection[int] = ()) -> None:
         """Bind to 127.0.0.1.
 
         Args:
             port: Port to listen on; 0 takes a free one.
             pause: Seconds to wait before an answer and between streamed pieces (a tenth of it).
+            busy_at: Numbers of the chat requests, from 1, that are answered with 429.
         """
         self.pause = pause
+        self.busy_at = busy_at
         self.calls = 0
         self._counting = threading.Lock()
         self._http = _HttpServer(("127.0.0.1", port), self)
@@ -50,10 +54,11 @@ class DemoServer:
         """Base URL for an OpenAI client, ``/v1`` included."""
         return f"http://127.0.0.1:{self._http.server_address[1]}/v1"
 
-    def count_call(self) -> None:
-        """Note one more chat request."""
+    def count_call(self) -> int:
+        """Note one more chat request; its number is returned."""
         with self._counting:
             self.calls += 1
+            return self.calls
 
     def start(self) -> None:
         """Serve in a background thread."""
@@ -117,24 +122,27 @@ class _Handler(BaseHTTPRequestHandler):
             reply = answer(request["messages"], [tool["function"]["name"] for tool in request.get("tools") or []])
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             return self._send_json(400, _error(f"not a chat request: {type(error).__name__}"))
-        self.demo.count_call()
+        number = self.demo.count_call()
         time.sleep(self.demo.pause)
+        if number in self.demo.busy_at:
+            return self._send_json(429, _error("too many requests, try again soon"), ("retry-after-ms", RETRY_AFTER_MS))
         if request.get("stream"):
             self._send_stream(chunks(request, reply))
         else:
             self._send_json(200, completion(request, reply))
 
-    def _send_head(self, status: int, content_type: str, framing: tuple[str, str]) -> None:
+    def _send_head(self, status: int, content_type: str, *headers: tuple[str, object]) -> None:
         self.send_response(status)
         self.send_header("content-type", content_type)
         self.send_header("x-demo", DEMO_HEADER)
         self.send_header("x-request-id", f"req_{uuid.uuid4().hex}")
-        self.send_header(*framing)
+        for name, value in headers:
+            self.send_header(name, str(value))
         self.end_headers()
 
-    def _send_json(self, status: int, value: Mapping[str, Json]) -> None:
+    def _send_json(self, status: int, value: Mapping[str, Json], *headers: tuple[str, object]) -> None:
         body = json.dumps(value, ensure_ascii=False).encode()
-        self._send_head(status, "application/json", ("content-length", str(len(body))))
+        self._send_head(status, "application/json", ("content-length", len(body)), *headers)
         self.wfile.write(body)
 
     def _send_stream(self, events: Iterator[Mapping[str, Json]]) -> None:
