@@ -67,7 +67,7 @@ def test_a_time_that_is_none_is_absent(value: Any) -> None:
 
 def test_tokens_are_read_in_both_dialects() -> None:
     chat: Any = {"usage": {"prompt_tokens": 5, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 4}}}
-    responses = {"usage": {"input_tokens": 5, "output_tokens": 2, "input_tokens_details": {"cached_tokens": 4}}}
+    responses: Any = {"usage": {"input_tokens": 5, "output_tokens": 2, "input_tokens_details": {"cached_tokens": 4}}}
     assert usage_of(chat) == usage_of(responses) == Usage(5, 2, 4)
     assert usage_of({"usage": {"prompt_tokens": "many"}}) == Usage(None, None, None)
     assert usage_of({}) is None
