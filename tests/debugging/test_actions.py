@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 import pytest
 
 from agentdbg.debugging.actions import ACTIONS, Owner, Place, action, actions_of
@@ -9,6 +11,7 @@ from agentdbg.debugging.session import Session
 from agentdbg.ui.keymap import FORBIDDEN, textual_key
 from agentdbg.ui.screens.debugger import DebuggerScreen
 from agentdbg.ui.screens.runs import RunsScreen
+from tests.support.refund_run import refund_run
 
 SCREENS = {Place.RUNS: RunsScreen, Place.DEBUGGER: DebuggerScreen}
 
@@ -27,8 +30,8 @@ def test_no_key_does_two_things_on_one_screen(place: Place) -> None:
 @pytest.mark.parametrize("place", list(Place))
 def test_every_action_reaches_a_method_that_is_there(place: Place) -> None:
     for entry in actions_of(place):
-        owner = Session if entry.owner is Owner.SESSION else SCREENS[place]
-        assert callable(getattr(owner, entry.method)), entry.id
+        owner = Session(refund_run()) if entry.owner is Owner.SESSION else SCREENS[place]
+        assert callable(attrgetter(entry.method)(owner)), entry.id
 
 
 def test_no_key_is_one_that_terminals_confuse() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import replace
+from operator import attrgetter
 
 import pytest
 
@@ -18,7 +19,7 @@ from tests.support.refund_run import refund_run
 def perform(session: Session, *action_ids: str) -> None:
     """Do what keys do: look the action up and call its method."""
     for action_id in action_ids:
-        getattr(session, action(action_id).method)()
+        attrgetter(action(action_id).method)(session)()
         session.settle()
 
 

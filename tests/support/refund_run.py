@@ -20,6 +20,11 @@ ORDER = (
     '{"order_id":"A-1042","item":"noise-cancelling headphones, opened","amount":240.0,"currency":"EUR","days_ago":12}'
 )
 POLICY = '{"version":"refund-policy-2026-07-01","category":"electronics","auto_refund_limit":500.0,"window_days":30}'
+OLDER_POLICY = (
+    '{"version":"refund-policy-2026-06-15","category":"electronics","auto_refund_limit":500.0,'
+    '"requires_manual_approval":"approval.manual","window_days":30}'
+)
+TWIN = "2025-12-31-T1988-2b40"
 FINAL = (
     "Your refund R-00001 of 240.00 EUR is on its way. It reaches your account in 2–3 days.\n\n"
     "返金手続きが完了しました。"
@@ -47,8 +52,9 @@ VERSIONS: dict[str, Any] = {
 
 
 class _Recording:
-    def __init__(self, source: MemorySource) -> None:
+    def __init__(self, source: MemorySource, policy: str) -> None:
         self.source = source
+        self.policy = policy
         self.segments: list[Segment] = []
         self.clock = START
         self.count = 0
@@ -106,13 +112,13 @@ def _asks(call: dict[str, Any], content: str | None = None) -> dict[str, Any]:
 
 
 def refund_run(
-    run_id: str = "2026-01-01-T2041-7f3a", *, status: RunStatus = RunStatus.OK, crash: bool = False
+    run_id: str = "2026-01-01-T2041-7f3a", *, status: RunStatus = RunStatus.OK, crash: bool = False, policy: str = POLICY
 ) -> MemorySource:
     """The incident, or with ``crash`` the same ticket with a refund that began and never came back."""
     summary = RunSummary(run_id, status, "refund-desk", thread_id="T-2041", tags={"desk": "eu-west"}, started_at=START)
     summary = replace(summary, models=(MODEL,), meta={"versions": VERSIONS, "format": "0.1"})
     source = MemorySource(summary if crash else replace(summary, ended_at=START + 9.4))
-    rec = _Recording(source)
+    rec = _Recording(source, policy)
     _open(rec)
     _read(rec)
     _decide(rec)
@@ -120,6 +126,14 @@ def refund_run(
         rec.tool("execute_refund", Effect.EXTERNAL, None, REFUND, None, idempotency_key=KEY, status=StepStatus.OPEN)
     else:
         _pay_and_notify(rec)
+    return source
+
+
+def twin_run() -> MemorySource:
+    """The same ticket a day earlier, when the policy still asked for a person."""
+    source = refund_run(TWIN, policy=OLDER_POLICY)
+    earlier = {**VERSIONS, "policy": "refund-policy-2026-06-15"}
+    source.run = replace(source.run, started_at=START - 86_400, meta={"versions": earlier, "format": "0.1"})
     return source
 
 
@@ -146,8 +160,8 @@ def _read(rec: _Recording) -> None:
     )
     rec.model(940, _asks(_call("call_2", "policy_lookup", '{"category":"electronics"}')), Usage(1104, 22, 812))
     version = {"category": "electronics", "version": "refund-policy-2026-07-01"}
-    rec.tool("policy_lookup", Effect.READ, 21, version, POLICY)
-    rec.called("call_2", POLICY)
+    rec.tool("policy_lookup", Effect.READ, 21, version, rec.policy)
+    rec.called("call_2", rec.policy)
 
 
 def _decide(rec: _Recording) -> None:

@@ -12,18 +12,22 @@ from agentdbg.cli.errors import Status, Trouble
 from agentdbg.cli.invocation import Invocation, on_terminal
 from agentdbg.cli.runs import print_runs
 from agentdbg.cli.show import find_step
+from agentdbg.cli.twins import TWIN, home_of
 from agentdbg.i18n.catalogue import message
 
 
 @click.command("open", cls=Verb)
 @click.argument("run")
 @click.option("--step", "number", type=click.IntRange(min=1), metavar="N", help="Start at this step.")
+@click.option("--with", "against", metavar="RUN2", help="Compare with this run; @twin: with the nearest good run.")
 @click.option("--theme", metavar="NAME", help="Theme of the debugger.")
 @click.option("--follow", is_flag=True, help="Stay at the end while the run grows.")
 @click.pass_obj
-def command(invocation: Invocation, run: str, number: int | None, theme: str | None, follow: bool) -> Status:
+def command(
+    invocation: Invocation, run: str, number: int | None, against: str | None, theme: str | None, follow: bool
+) -> Status:
     """Open RUN in the debugger, at the point of failure."""
-    return open_run(invocation, run, number=number, theme=theme, follow=follow)
+    return open_run(invocation, run, number=number, against=against, theme=theme, follow=follow)
 
 
 def open_run(
@@ -32,6 +36,7 @@ def open_run(
     *,
     store_address: str | None = None,
     number: int | None = None,
+    against: str | None = None,
     theme: str | None = None,
     follow: bool = False,
 ) -> Status:
@@ -45,14 +50,18 @@ def open_run(
         if number is not None:
             find_step(source, number)
         named = address if is_outside(source) else source.summary().run_id
+        home = home_of(source) or store
+        if against is not None and against != TWIN:
+            invocation.resolve(against, store, source).close()
     if not on_terminal():
         raise Trouble(message("error.no_terminal", run=named))
     from agentdbg.ui.app import run_app
 
     run_app(
-        store,
+        home,
         address,
         opener=lambda named: invocation.resolve(named, store),
+        against=against,
         step=number,
         theme=theme or invocation.settings.text("theme") or None,
         follow=follow,

@@ -34,6 +34,8 @@ class Tone(StrEnum):
     READ = "effect-read"
     WRITE = "effect-write"
     EXTERNAL = "effect-external"
+    GONE = "diff-removed"
+    NEW = "diff-added"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,18 @@ class Span:
 
 
 Row: TypeAlias = tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Halves:
+    """Two rows beside each other; each wraps in its own half."""
+
+    left: Row
+    right: Row
+
+
+Line: TypeAlias = "SafeText | Row | Halves"
+Stop: TypeAlias = "Callable[[], bool]"
 
 
 class Flavour(StrEnum):
@@ -64,7 +78,7 @@ class Block:
         raw: The bytes behind it, for copying; ``None`` where nothing recorded stands behind it.
     """
 
-    lines: Sequence[SafeText | Row]
+    lines: Sequence[Line]
     flavour: Flavour = Flavour.TEXT
     raw: bytes | None = None
 
@@ -79,6 +93,8 @@ class Section:
         load: Makes the content; reads ``size`` bytes of bodies.
         size: How much ``load`` has to read, in bytes.
         open: Whether it starts open.
+        slow: Whether ``load`` computes for long: it then runs on a worker whatever its size.
+        compute: What ``load`` does, for one that can be told to stop; replaces it.
     """
 
     key: str
@@ -86,6 +102,8 @@ class Section:
     load: Callable[[], Block]
     size: int = 0
     open: bool = True
+    slow: bool = False
+    compute: Callable[[Stop], Block] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +141,15 @@ def note(key: str, text: str, tone: Tone = Tone.DIM) -> Section:
     return fixed(key, [row((text, tone))])
 
 
-def load(section: Section) -> Block:
+def computed(key: str, title: Row, compute: Callable[[Stop], Block], *, open_: bool = True) -> Section:
+    """A section whose content takes a while to compute, and can be called off."""
+    return Section(key, title, lambda: compute(lambda: False), open=open_, slow=True, compute=compute)
+
+
+def load(section: Section, stop: Stop = lambda: False) -> Block:
     """The content of a section; what keeps it from being shown becomes its content."""
     try:
-        return section.load()
+        return section.load() if section.compute is None else section.compute(stop)
     except Exception as problem:  # whatever is wrong with one body, the rest is still shown
         return Block([row(("cannot be shown: ", Tone.WARN), f"{type(problem).__name__}: {problem}")])
 

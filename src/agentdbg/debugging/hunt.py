@@ -16,12 +16,20 @@ class Hunt:
 
     Attributes:
         what: What is looked for, in words, for messages.
+        otherwise: Where to go when there is none; ``None`` to stay and say so.
         found: Index of the step, once found.
         done: Whether the end was reached or a step was found.
     """
 
     def __init__(
-        self, steps: Sequence[Step], start: int, direction: int, wanted: Callable[[Step], bool], what: str
+        self,
+        steps: Sequence[Step],
+        start: int,
+        direction: int,
+        wanted: Callable[[Step], bool],
+        what: str,
+        *,
+        otherwise: int | None = None,
     ) -> None:
         """Prepare; nothing is looked at yet.
 
@@ -31,8 +39,10 @@ class Hunt:
             direction: 1 for forward, -1 for backward.
             wanted: The condition.
             what: What is looked for, in words.
+            otherwise: Where to go when there is none.
         """
         self.what = what
+        self.otherwise = otherwise
         self.found: int | None = None
         self.done = False
         self.direction = direction

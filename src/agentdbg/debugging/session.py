@@ -8,9 +8,12 @@ from typing import Final
 
 from agentdbg.debugging import marks
 from agentdbg.debugging.capabilities import SelectsPositions, is_complete
+from agentdbg.debugging.compared import ComparedRun
+from agentdbg.debugging.divergences import Divergences
 from agentdbg.debugging.hunt import AT_ONCE, Hunt
 from agentdbg.debugging.overview import Overview, gather
-from agentdbg.model.records import Effect, Kind, RunSummary, Step, StepStatus
+from agentdbg.debugging.skeletons import skeleton_text
+from agentdbg.model.records import Effect, RunSummary, Step, StepStatus
 from agentdbg.store.protocols import RunSource
 
 _SCENE_AT_ONCE: Final = 5_000
@@ -59,7 +62,10 @@ class Session:
         self._count = len(self.steps)
         self._current_id: str | None = None
         self._scene_pending = False
+        self._untouched = True
+        self.diffs = Divergences(self)
         self._go_to_scene()
+        self._untouched = True
 
     @property
     def current(self) -> Step | None:
@@ -89,7 +95,7 @@ class Session:
             step,
             live=self.live,
             bookmarked=step.id in self.bookmarks,
-            diverged=step.id == marks.first_divergence_id(self.summary),
+            diverged=self.diffs.is_first(step),
         )
 
     # Movement
@@ -204,7 +210,9 @@ class Session:
         if hunt is not self.hunt:
             return False
         self.hunt = None
-        if hunt.found is None:
+        if hunt.found is None and hunt.otherwise is not None:
+            self.goto(hunt.otherwise)
+        elif hunt.found is None:
             self.message = f"no {'further' if hunt.direction > 0 else 'earlier'} {hunt.what}"
         else:
             self.goto(hunt.found)
@@ -281,7 +289,15 @@ class Session:
         if scene is None or scene == self.cursor:
             return False
         self._arrive(scene)
+        self._untouched = True
         return True
+
+    def compare(self, compared: ComparedRun | None) -> None:
+        """Compare with another run from now on; the cursor goes to the first difference if nobody has moved it yet."""
+        self.diffs.adopt(compared)
+        scene = self.diffs.scene()
+        if scene is not None and self._untouched:
+            self._arrive(scene)
 
     # Inside
 
@@ -292,13 +308,13 @@ class Session:
         if self.follow:
             self._arrive(self._count - 1)
             return
-        for step_id in (marks.first_divergence_id(self.summary), self.summary.failing_step):
+        for step_id in (self.diffs.first_id, self.summary.failing_step):
             step = self.source.step_by_id(step_id) if step_id is not None else None
             if step is not None:
                 self._arrive(step.n - 1)
                 return
         if self._count <= _SCENE_AT_ONCE and not self.indexing:
-            self.overview = gather(self.steps, divergence_id=marks.first_divergence_id(self.summary))
+            self.overview = gather(self.steps, divergence_id=self.diffs.first_id)
             scene = self.overview.scene()
             self._arrive(self._count - 1 if scene is None else scene)
         else:
@@ -308,6 +324,7 @@ class Session:
     def _arrive(self, index: int, *, keep_scene: bool = False) -> None:
         self.hunt = None
         self.message = ""
+        self._untouched = False
         if not keep_scene:
             self._scene_pending = False
         self.cursor = min(max(index, 0), self._count - 1)
@@ -327,16 +344,17 @@ class Session:
         if step is None:
             return
         depth = step.depth
-        self._hunt(direction, lambda other: other.depth <= depth, "step at this level (s and S go into children)")
+        child = self.step_at(self.cursor + 1) if direction > 0 else None
+        inside = self.cursor + 1 if child is not None and child.depth > depth else None
+        what = "step at this level (s and S go into children)"
+        self._hunt(direction, lambda other: other.depth <= depth, what, otherwise=inside)
 
     def _to_stop(self, direction: int) -> None:
         places = {step.n - 1 for step in map(self.source.step_by_id, sorted(self.bookmarks)) if step is not None}
-        divergence = marks.first_divergence_id(self.summary)
-        step = self.source.step_by_id(divergence) if divergence is not None else None
-        if step is not None:
-            places.add(step.n - 1)
-        elif self.overview is not None and self.overview.first_divergence is not None:
-            places.add(self.overview.first_divergence)
+        places.update(self.diffs.own_places())
+        compared = self.diffs.scene()
+        if compared is not None:
+            places.add(compared)
         ahead = [place for place in places if (place - self.cursor) * direction > 0]
         if ahead:
             self.goto(min(ahead, key=lambda place: abs(place - self.cursor)))
@@ -360,13 +378,14 @@ class Session:
         what: str,
         *,
         start: int | None = None,
+        otherwise: int | None = None,
         effects: Collection[Effect] = (),
         statuses: Collection[StepStatus] = (),
     ) -> None:
         """Go to the first step that is wanted; by columns where the condition and the source allow it."""
         self.message = ""
         first = self.cursor + direction if start is None else start
-        hunt = Hunt(self.steps, first, direction, wanted, what)
+        hunt = Hunt(self.steps, first, direction, wanted, what, otherwise=otherwise)
         self.hunt = hunt
         if (effects or statuses) and isinstance(self.source, SelectsPositions):
             places = self.source.positions(effects=effects, statuses=statuses)
@@ -377,15 +396,3 @@ class Session:
         elif hunt.advance(AT_ONCE):
             self.finish(hunt)
 
-
-def skeleton_text(step: Step) -> str:
-    """What a search sees of a step, without its bodies, in folded case."""
-    error = f"{step.error.type} {step.error.message}" if step.error is not None else ""
-    model = (
-        " ".join(str(step.attrs.get(key, "")) for key in ("model", "resolved_model")) if step.kind is Kind.MODEL else ""
-    )
-    parts = (
-        step.kind, step.name, step.effect or "", step.status, error, model, step.id, step.fingerprint or "",
-        step.input_hash or "", step.idempotency_key or "", " ".join(step.holes),
-    )  # fmt: skip
-    return " ".join(parts).casefold()

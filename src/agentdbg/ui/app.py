@@ -33,6 +33,7 @@ class AgentDbg(guard.GuardedApp, inherit_bindings=False):
         address: str | None = None,
         *,
         opener: Callable[[str], RunSource] | None = None,
+        against: str | None = None,
         step: int | None = None,
         theme: str | None = None,
         follow: bool = False,
@@ -45,6 +46,7 @@ class AgentDbg(guard.GuardedApp, inherit_bindings=False):
             store: Where runs live.
             address: Run to open; the run list for ``None``.
             opener: Opens the run at an address; by default only what the store knows is opened.
+            against: Run to compare it with from the start; ``@twin`` for the suggested one.
             step: Number of the step to start at, instead of the scene.
             theme: Name of a theme; an unknown one is reported.
             follow: Stay at the tail of the run; a running one is followed by itself, unless a step is named.
@@ -59,7 +61,8 @@ class AgentDbg(guard.GuardedApp, inherit_bindings=False):
         self.keymap = resolve_keys(keys)
         self.problems: list[str] = list(self.keymap.problems)
         self._address = address
-        self._opener = opener or (lambda named: resolve(store, named))
+        self.opener = opener or (lambda named: resolve(store, named))
+        self._against = against
         self._step = step
         self._follow = follow
         self._root: ActionScreen | None = None
@@ -77,9 +80,9 @@ class AgentDbg(guard.GuardedApp, inherit_bindings=False):
         screen: ActionScreen | None = None
         if self._address is not None:
             try:
-                screen = self._debugger_on(self._opener(self._address), self._step)
+                screen = self._debugger_on(self.opener(self._address), self._step, self._against)
             except Exception as error:  # a run that cannot be opened is a banner
-                problem = _words(self._address, error)
+                problem = words_for(self._address, error)
         self._root = screen = screen or RunsScreen(problem)
         self.push_screen(screen)
         if self.problems:
@@ -90,7 +93,7 @@ class AgentDbg(guard.GuardedApp, inherit_bindings=False):
         try:
             screen = self._debugger_on(self.store.open(run_id), None)
         except Exception as error:  # one bad run must not take the list down
-            return _words(run_id, error)
+            return words_for(run_id, error)
         self.push_screen(screen)
         return ""
 
@@ -109,12 +112,12 @@ class AgentDbg(guard.GuardedApp, inherit_bindings=False):
         """Whether leaving that screen leaves the program."""
         return screen is self._root
 
-    def _debugger_on(self, source: RunSource, step: int | None) -> DebuggerScreen:
+    def _debugger_on(self, source: RunSource, step: int | None, against: str | None = None) -> DebuggerScreen:
         running = source.summary().status is RunStatus.RUNNING
-        session = Session(source, follow=self._follow or (running and step is None))
+        session = Session(source, follow=self._follow or (running and step is None and against is None))
         if step is not None:
             session.goto_number(step)
-        return DebuggerScreen(session)
+        return DebuggerScreen(session, against=against)
 
     def _load_themes(self, wanted: str | None) -> None:
         loaded = load_themes()
@@ -134,6 +137,7 @@ def run_app(
     address: str | None,
     *,
     opener: Callable[[str], RunSource] | None = None,
+    against: str | None = None,
     step: int | None = None,
     theme: str | None = None,
     follow: bool = False,
@@ -144,16 +148,22 @@ def run_app(
         store: Where runs live.
         address: Run to open at the scene; the run list for ``None``.
         opener: Opens the run at an address.
+        against: Run to compare it with.
         step: Number of the step to start at instead.
         theme: Name of a theme; the configured or the default one for ``None``.
         follow: Stay at the tail of the run.
     """
     configured = settings()
     chosen = theme or configured.text("theme")
-    AgentDbg(store, address, opener=opener, step=step, theme=chosen, follow=follow, keys=configured.table("keys")).run()
+    keys = configured.table("keys")
+    app = AgentDbg(
+        store, address, opener=opener, against=against, step=step, theme=chosen, follow=follow, keys=keys
+    )
+    app.run()
 
 
-def _words(address: str, error: Exception) -> str:
+def words_for(address: str, error: Exception) -> str:
+    """Why a run cannot be opened."""
     if isinstance(error, KeyError):
         return f"{address}: there is no such run"
     return f"{address}: {error}" if str(error) else f"{address}: {type(error).__name__}"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from textual.message import Message
 
+from agentdbg.debugging.compared import ComparedRun
 from agentdbg.debugging.document import Block
 from agentdbg.debugging.hunt import Hunt
 from agentdbg.debugging.overview import Overview
@@ -46,6 +47,26 @@ class Gathered(Message):
     """The pass over the whole run is over."""
 
     overview: Overview
+
+
+@dataclass
+class Compared(Message):
+    """Two runs have been compared.
+
+    Attributes:
+        compared: What came out; ``None`` when they could not be.
+        problem: Why not, in words.
+    """
+
+    compared: ComparedRun | None
+    problem: str = ""
+
+
+@dataclass
+class Sifted(Message):
+    """More is known about which differences are chance."""
+
+    compared: ComparedRun
 
 
 @dataclass

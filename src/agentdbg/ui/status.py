@@ -27,7 +27,7 @@ def status_spans(session: Session, *, watching: str) -> tuple[list[Span], list[S
         [span("  step ", Tone.DIM), span(f"{session.cursor + 1}", Tone.STRONG), span(f"/{session.count}", Tone.DIM)]
     )
     left.extend(_step(session))
-    right = [*_search(session), *_tail(session, watching), span(" ")]
+    right = [*_compared(session), *_search(session), *_tail(session, watching), span(" ")]
     return left, right
 
 
@@ -47,6 +47,13 @@ def _step(session: Session) -> list[Span]:
     elif step.latency_ms is not None:
         spans.append(span(f"  {duration_words(step.latency_ms)}", Tone.DIM))
     return spans
+
+
+def _compared(session: Session) -> list[Span]:
+    compared = session.diffs.compared
+    if compared is None:
+        return []
+    return [span("= " if compared.difference.same else "≠ ", Tone.ACCENT), span(f"{compared.other_id}  ")]
 
 
 def _search(session: Session) -> list[Span]:

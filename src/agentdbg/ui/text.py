@@ -8,7 +8,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.content import Content
 
-from agentdbg.debugging.document import Row, Span, Tone
+from agentdbg.debugging.document import Halves, Row, Span, Tone
 from agentdbg.model.safe_text import safe_block, safe_line
 
 Palette = Mapping[Tone, Style]
@@ -30,6 +30,8 @@ def content(text: str) -> Content:
     return Content(safe_block(text))
 
 
-def plain(row: Row) -> str:
-    """The text of a row."""
+def plain(row: Row | Halves) -> str:
+    """The text of a row; of two beside each other, one after the other."""
+    if isinstance(row, Halves):
+        return f"{plain(row.left)}  {plain(row.right)}"
     return "".join(span.text for span in row)

@@ -39,18 +39,22 @@ DEFAULTS: Final[Mapping[str, str]] = {
     "tone-effect-read": "secondary",
     "tone-effect-write": "warning",
     "tone-effect-external": "error",
+    "tone-diff-removed": "error",
+    "tone-diff-added": "success",
     CURSOR: "panel",
     CURSOR_BLURRED: "surface",
 }
 """Each token of ours, and the base colour it falls back to when a theme does not set it."""
 
 _palettes: WeakKeyDictionary[App[object], tuple[Mapping[str, str], Palette]] = WeakKeyDictionary()
-_BOLD: Final = frozenset((Tone.HEADING, Tone.STRONG, Tone.ERROR))
+_BOLD: Final = frozenset((Tone.HEADING, Tone.STRONG, Tone.ERROR, Tone.GONE, Tone.NEW))
+_UNDERLINED: Final = frozenset((Tone.GONE, Tone.NEW))
+"""What changed inside a line stands out without colours too."""
 
 
 def palette_of(variables: Mapping[str, str]) -> Palette:
     """The style of every tone, from a theme's variables."""
-    return {tone: Style(color=_rich(variables, f"{PREFIX}{tone}"), bold=tone in _BOLD) for tone in Tone}
+    return {tone: _style(variables, tone) for tone in Tone}
 
 
 def palette_for(app: App[object]) -> Palette:
@@ -65,6 +69,11 @@ def palette_for(app: App[object]) -> Palette:
 def background(variables: Mapping[str, str], token: str) -> Style:
     """A background from a theme's variables."""
     return Style(bgcolor=_rich(variables, token))
+
+
+def _style(variables: Mapping[str, str], tone: Tone) -> Style:
+    underline = True if tone in _UNDERLINED else None
+    return Style(color=_rich(variables, f"{PREFIX}{tone}"), bold=tone in _BOLD, underline=underline)
 
 
 def _rich(variables: Mapping[str, str], token: str) -> str | None:

@@ -17,7 +17,7 @@ def test_every_kind_of_step_has_a_telling_tab() -> None:
         assert tab(telling_tab(Step(n=1, id="w:0", kind=kind, name=""))).title
     assert telling_tab(None) == "summary"
     with pytest.raises(KeyError):
-        tab("diff")
+        tab("nothing")
 
 
 def test_a_tab_that_fails_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 import pytest
@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 from agentdbg.model.records import ErrorInfo, Mode, RunStatus
 from tests.support.memory_source import START, MemoryStore
 from tests.support.refund_run import refund_run, refund_store
-from tests.support.screens import INCIDENT, app_on, app_on_runs, settle
+from tests.support.screens import INCIDENT, app_beside_twin, app_on, app_on_runs, settle
 
 SIZES = [(80, 24), (120, 40), (200, 60)]
 Compare = Callable[..., bool]
@@ -72,3 +72,23 @@ async def _help(pilot: Pilot[None]) -> None:
 
 def test_help(snap_compare: Compare) -> None:
     assert snap_compare(app_on(), terminal_size=(80, 24), run_before=_help)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("keys", [(), ("d", "d"), ("v",)], ids=["tool", "model", "layout"])
+def test_beside_twin(snap_compare: Compare, size: tuple[int, int], keys: tuple[str, ...]) -> None:
+    assert snap_compare(app_beside_twin(), terminal_size=size, run_before=_after_comparing(*keys))
+
+
+def test_beside_twin_light(snap_compare: Compare) -> None:
+    shown = _after_comparing("d", "d")
+    assert snap_compare(app_beside_twin(theme="light"), terminal_size=(200, 60), run_before=shown)
+
+
+def _after_comparing(*keys: str) -> Callable[[Pilot[None]], Awaitable[None]]:
+    async def press(pilot: Pilot[None]) -> None:
+        await quiet(pilot)
+        await pilot.press(*keys)
+        await settle(pilot)
+
+    return press

@@ -8,6 +8,7 @@ from typing import Final
 
 from agentdbg.debugging.document import Document, Tone, note
 from agentdbg.debugging.session import Session
+from agentdbg.debugging.tabs.diff import diff_tab
 from agentdbg.debugging.tabs.input import input_tab
 from agentdbg.debugging.tabs.output import output_tab
 from agentdbg.debugging.tabs.raw import raw_tab
@@ -34,6 +35,7 @@ TABS: Final[tuple[Tab, ...]] = (
     Tab("output", "2", "Output", output_tab),
     Tab("state", "3", "State", state_tab),
     Tab("tool", "4", "Tool", tool_tab),
+    Tab("diff", "5", "Diff", diff_tab),
     Tab("versions", "6", "Versions", versions_tab),
     Tab("raw", "7", "Raw", raw_tab),
 )
@@ -77,3 +79,12 @@ def build(tab_id: str, session: Session) -> Document:
 def telling_tab(step: Step | None) -> str:
     """The tab that says most about a step of this kind."""
     return "summary" if step is None else _TELLING[step.kind]
+
+
+def tab_for(session: Session) -> str:
+    """The tab that says most about the selected step: how it differs, where it does, else what it is."""
+    compared = session.diffs.compared
+    place = compared.place_of(session.cursor) if compared is not None else None
+    if compared is not None and place is not None and compared.is_telling(place):
+        return "diff"
+    return telling_tab(session.current)

@@ -3,50 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar, cast
+from operator import attrgetter
+from typing import ClassVar, Final, cast
 
 from textual import on, work
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical
 from textual.worker import get_current_worker
 
-from agentdbg.debugging import marks
 from agentdbg.debugging.actions import Action, Owner, Place
-from agentdbg.debugging.document import Section, Tone, load, span
+from agentdbg.debugging.compared import TWIN
+from agentdbg.debugging.document import Tone, span
 from agentdbg.debugging.hunt import Hunt
 from agentdbg.debugging.overview import gather
 from agentdbg.debugging.session import Session
-from agentdbg.debugging.tabs import TABS, build, telling_tab
-from agentdbg.ui.copying import Copied, copy_out, edit
+from agentdbg.debugging.tabs import TABS, build
+from agentdbg.ui.comparing import Comparing
 from agentdbg.ui.keymap import bindings_of
-from agentdbg.ui.messages import BlocksLoaded, Gathered, Hunted, Woken
-from agentdbg.ui.screens.base import ActionScreen
+from agentdbg.ui.messages import Compared, Gathered, Hunted, Sifted, Woken
+from agentdbg.ui.screens.panes import PanesScreen
 from agentdbg.ui.status import status_spans
 from agentdbg.ui.tailing import Tail
 from agentdbg.ui.widgets.bars import Bar, KeyBar, TabBar
-from agentdbg.ui.widgets.body import BodyView
 from agentdbg.ui.widgets.lines import LineView
 from agentdbg.ui.widgets.prompt import Prompt
 from agentdbg.ui.widgets.scrubber import Scrubber
 from agentdbg.ui.widgets.steps import StepList, header_row
 
+WIDE: Final = 100
+"""Cells of the detail from which two columns fit."""
 
-class DebuggerScreen(ActionScreen):
+
+class DebuggerScreen(PanesScreen):
     """One run."""
 
     PLACE: ClassVar[Place] = Place.DEBUGGER
     BINDINGS = bindings_of(Place.DEBUGGER)
 
-    def __init__(self, session: Session) -> None:
-        """Debug a session's run; the screen closes it."""
-        self.session = session
-        super().__init__()
+    def __init__(self, session: Session, *, against: str | None = None) -> None:
+        """Debug a session's run; the screen closes it.
+
+        Args:
+            session: The session.
+            against: Address of the run to compare with from the start; ``@twin`` for the one that is suggested.
+        """
         self._steps = StepList(session, id="steps")
-        self._body = BodyView(id="body")
-        self._tab: str | None = None
+        super().__init__(session, self._steps)
         self._origin = 0
-        self._warned: bytes | None = None
         self._tail = Tail(self, session)
+        self._against = against
+        self._comparing = Comparing(self)
 
     def compose(self) -> ComposeResult:
         """Status, steps, detail, prompt, keys."""
@@ -65,7 +71,7 @@ class DebuggerScreen(ActionScreen):
 
     def on_mount(self) -> None:
         """Show the scene; watch what is still growing; look through the run."""
-        self.query_one("#columns", Bar).show(header_row())
+        self._show_columns()
         self.show_keys()
         self._steps.focus()
         self._tail.start()
@@ -73,21 +79,19 @@ class DebuggerScreen(ActionScreen):
         self.call_after_refresh(self._center)
         if self.session.overview is None:
             self.gather()
+        if self._against is not None:
+            self._comparing.start(self._against)
 
     def on_unmount(self) -> None:
-        """Stop watching and close the run."""
+        """Stop watching and close the runs."""
         self._tail.stop()
+        self._comparing.close()
         self.session.source.close()
-
-    @property
-    def lines(self) -> LineView:
-        """The focused pane."""
-        return self._body if self._body.has_focus else self._steps
 
     def _method_of(self, action: Action) -> Callable[[], object]:
         if action.owner is Owner.SCREEN:
             return super()._method_of(action)
-        method = cast("Callable[[], object]", getattr(self.session, action.method))
+        method = cast("Callable[[], object]", attrgetter(action.method)(self.session))
         return lambda: self._move(method)
 
     # Showing
@@ -118,11 +122,6 @@ class DebuggerScreen(ActionScreen):
         if self.session.message:
             self.say(self.session.message)
 
-    @property
-    def tab_id(self) -> str:
-        """The tab that is shown: the user's choice, else the one that tells most about the step."""
-        return self._tab or telling_tab(self.session.current)
-
     def _center(self) -> None:
         height = self._steps.size.height
         self._steps.scroll_to(y=max(self.session.cursor - height // 2, 0), animate=False, immediate=True)
@@ -132,7 +131,7 @@ class DebuggerScreen(ActionScreen):
 
     def _move(self, method: Callable[[], object]) -> None:
         """Do a session's action and show where it led."""
-        before, marked = self.session.cursor, len(self.session.bookmarks)
+        before, marked, view = self.session.cursor, len(self.session.bookmarks), self.session.diffs.view
         method()
         if self.session.hunt is not None:
             self.say(f"looking for {self.session.hunt.what} …", Tone.DIM)
@@ -141,6 +140,8 @@ class DebuggerScreen(ActionScreen):
             self._steps.update_lines()
         if self.session.cursor != before:
             self.present()
+        elif self.session.diffs.view is not view:
+            self.present(keep_place=True)
         else:
             self.present_status()
 
@@ -196,7 +197,7 @@ class DebuggerScreen(ActionScreen):
     def gather(self) -> None:
         """Look through the whole run, off the screen's thread."""
         worker = get_current_worker()
-        divergence = marks.first_divergence_id(self.session.summary)
+        divergence = self.session.diffs.first_id
         overview = gather(self.session.steps, divergence_id=divergence, stop=lambda: worker.is_cancelled)
         if overview.complete:
             self.post_message(Gathered(overview))
@@ -212,90 +213,6 @@ class DebuggerScreen(ActionScreen):
     @on(Woken)
     def _look(self, _event: Woken) -> None:
         self._tail.look()
-
-    # Bodies
-
-    @on(BodyView.Wanted)
-    def _read(self, event: BodyView.Wanted) -> None:
-        self._read_bodies(event.generation, event.sections)
-
-    @work(thread=True, exclusive=True, group="bodies")
-    def _read_bodies(self, generation: int, sections: list[Section]) -> None:
-        worker = get_current_worker()
-        for section in sections:
-            if worker.is_cancelled:
-                return
-            self.post_message(BlocksLoaded(generation, {section.key: load(section)}))
-
-    @on(BlocksLoaded)
-    def _take_blocks(self, event: BlocksLoaded) -> None:
-        self._body.take(event.generation, event.blocks)
-
-    # Tabs and panes
-
-    def show_tab(self, tab_id: str) -> None:
-        """Show a tab and stay with it; the same tab again goes back to what tells most about each step."""
-        self._tab = None if self._tab == tab_id else tab_id
-        self.present()
-
-    @on(TabBar.Picked)
-    def _pick_tab(self, event: TabBar.Picked) -> None:
-        self.show_tab(event.tab_id)
-
-    def show_summary(self) -> None:
-        """Summary."""
-        self.show_tab("summary")
-
-    def show_input(self) -> None:
-        """Input."""
-        self.show_tab("input")
-
-    def show_output(self) -> None:
-        """Output."""
-        self.show_tab("output")
-
-    def show_state(self) -> None:
-        """State."""
-        self.show_tab("state")
-
-    def show_tool(self) -> None:
-        """Tool."""
-        self.show_tab("tool")
-
-    def show_versions(self) -> None:
-        """Versions."""
-        self.show_tab("versions")
-
-    def show_raw(self) -> None:
-        """Raw."""
-        self.show_tab("raw")
-
-    def switch_focus(self) -> None:
-        """To the other pane; a zoom goes along."""
-        target = self._steps if self._body.has_focus else self._body
-        self._zoom_on(target if self.has_class("-zoomed") else None)
-        target.focus()
-
-    def toggle_zoom(self) -> None:
-        """Give the focused pane the whole screen, or share it again."""
-        self._zoom_on(None if self.has_class("-zoomed") else self.lines)
-
-    def _zoom_on(self, pane: LineView | None) -> None:
-        self.set_class(pane is not None, "-zoomed")
-        self.query_one("#steps-pane").display = pane is not self._body
-        self.query_one("#detail-pane").display = pane is not self._steps
-
-    def open_close(self) -> None:
-        """Open or close the section under the cursor; from the steps, go to the detail."""
-        if self._body.has_focus:
-            self._body.toggle()
-        else:
-            self.switch_focus()
-
-    def toggle_wrap(self) -> None:
-        """Wrap long lines, or pan them."""
-        self._body.toggle_wrap()
-        self.say("long lines wrap" if self._body.wrap else "long lines run on: h and l pan")
 
     # Search
 
@@ -314,9 +231,48 @@ class DebuggerScreen(ActionScreen):
         self.close_prompt()
         if event.purpose == "search":
             self._move(lambda: self.session.search(event.text, self._origin))
+        elif event.purpose == "compare":
+            self._comparing.start(event.text.strip() or TWIN)
         elif event.purpose == "flag":
             self.say(*self.debugger.flag(self.session.source, event.text))
             self._tail.look()
+
+    # Comparing
+
+    def open_compare(self) -> None:
+        """Ask which run to compare with."""
+        self.query_one(Prompt).ask("compare", "compare with (a run; empty: its twin)")
+
+    @on(Compared)
+    def _take_compared(self, event: Compared) -> None:
+        if event.compared is None:
+            self.say(event.problem, Tone.WARN)
+            return
+        self._comparing.take(event.compared)
+        self.session.compare(event.compared)
+        self._show_columns()
+        self._steps.update_lines()
+        self.present()
+        self._center()
+        self.say(event.compared.why or f"compared with {event.compared.other_id}: d goes to the first difference")
+
+    @on(Sifted)
+    def _take_sifted(self, event: Sifted) -> None:
+        if event.compared is self.session.diffs.compared:
+            event.compared.settle()
+            self._steps.update_lines()
+            self.present(keep_place=True)
+
+    def on_resize(self) -> None:
+        """Two columns need room."""
+        wide = self._body.size.width >= WIDE if self._body.size.width else self.size.width >= WIDE
+        if wide != self.session.diffs.wide:
+            self.session.diffs.wide = wide
+            if self.is_attached and self.session.diffs.compared is not None:
+                self.present(keep_place=True)
+
+    def _show_columns(self) -> None:
+        self.query_one("#columns", Bar).show(header_row(compared=self.session.diffs.compared is not None))
 
     def open_flag(self) -> None:
         """Ask why the run is bad."""
@@ -335,30 +291,3 @@ class DebuggerScreen(ActionScreen):
             super().back()
             return
         self.present_status()
-
-    # Copying
-
-    def copy_value(self) -> None:
-        """Copy the value under the cursor; from the steps, the step's id."""
-        if self._body.has_focus:
-            self._copy(self._body.value().encode("utf-8", "surrogatepass"), "value")
-        elif self.session.current is not None:
-            self._copy(self.session.current.id.encode(), "step id")
-
-    def copy_body(self) -> None:
-        """Copy the body under the cursor, byte for byte."""
-        body = self._body.body()
-        if body is None:
-            self.say("nothing recorded to copy here")
-        else:
-            self._copy(body, "body")
-
-    def _copy(self, data: bytes, what: str) -> None:
-        outcome: Copied = copy_out(self.app, data, what, confirmed=data == self._warned)
-        self._warned = data if outcome.asks else None
-        self.say(outcome.message, outcome.tone)
-
-    def open_editor(self) -> None:
-        """Open the body in $EDITOR."""
-        body = self._body.body()
-        self.say(*edit(self.app, body if body is not None else self._body.value().encode("utf-8", "surrogatepass")))

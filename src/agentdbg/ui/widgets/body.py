@@ -13,10 +13,25 @@ from typing import Final
 from rich.segment import Segment
 from textual.message import Message
 
-from agentdbg.debugging.document import Block, Document, Flavour, Row, Section, Span, Tone, load, row, size_words, span
+from agentdbg.debugging.document import (
+    Block,
+    Document,
+    Flavour,
+    Halves,
+    Row,
+    Section,
+    Span,
+    Tone,
+    load,
+    row,
+    size_words,
+    span,
+)
 from agentdbg.debugging.jsontext import colour
 from agentdbg.model.safe_text import SafeText
 from agentdbg.ui.text import Palette, plain, segments
+from agentdbg.ui.widgets import halves
+from agentdbg.ui.widgets.halves import cut
 from agentdbg.ui.widgets.layout import Lines, Stretch
 from agentdbg.ui.widgets.lines import LineView
 from agentdbg.ui.widgets.wrapping import HARD_SPLIT, breaks, indent_of, row_count
@@ -138,6 +153,8 @@ class BodyView(LineView):
         section = stretch.section
         if stretch.is_title:
             return segments(self._title(section, here=index == self.cursor), palette)
+        if isinstance(line, Halves):
+            return segments([span("  "), *halves.draw(line, part, self._width)], palette)
         text = line if isinstance(line, str) else plain(line)
         width, indent = self._measure(line, text)
         starts = _breaks(text, width, indent)
@@ -171,12 +188,12 @@ class BodyView(LineView):
             if not content_before:
                 continue
             block = self._blocks.get(section.key)
-            if block is None and read + section.size <= AT_ONCE:
+            if block is None and not section.slow and read + section.size <= AT_ONCE:
                 read += section.size
                 block = self._blocks[section.key] = load(section)
             if block is None:
                 wanted.append(section)
-                stretches.append(Stretch(section, (row((f"loading {size_words(section.size)} …", Tone.DIM)),)))
+                stretches.append(Stretch(section, (_waiting(section),)))
             else:
                 stretches.append(Stretch(section, block.lines))
         self._lines = Lines(stretches)
@@ -186,7 +203,7 @@ class BodyView(LineView):
         fresh = [section for section in wanted if section.key not in self._asked]
         if fresh:
             self._asked.update(section.key for section in fresh)
-            self.post_message(self.Wanted(self.generation, fresh))
+            self.post_message(self.Wanted(self.generation, wanted))
 
     def _row_counts(self) -> Iterator[int]:
         for stretch in self._lines.stretches:
@@ -197,7 +214,9 @@ class BodyView(LineView):
                 short = isinstance(line, str) and len(line) <= self._width and line.isascii()
                 yield 1 if short else self._rows_of(line)
 
-    def _rows_of(self, line: SafeText | Row) -> int:
+    def _rows_of(self, line: SafeText | Row | Halves) -> int:
+        if isinstance(line, Halves):
+            return halves.rows_of(line, self._width)
         text = line if isinstance(line, str) else plain(line)
         return row_count(text, *self._measure(line, text))
 
@@ -234,16 +253,11 @@ def _breaks(text: str, width: int, indent: int) -> list[int]:
 
 
 def _cut(line: SafeText | Row, start: int, end: int) -> list[Span]:
-    if isinstance(line, str):
-        return [span(line[start:end])]
-    spans = []
-    at = 0
-    for part in line:
-        low, high = max(start - at, 0), min(end - at, len(part.text))
-        if low < high:
-            spans.append(span(part.text[low:high], part.tone))
-        at += len(part.text)
-    return spans
+    return [span(line[start:end])] if isinstance(line, str) else cut(line, start, end)
+
+
+def _waiting(section: Section) -> Row:
+    return row(("comparing …" if section.slow else f"loading {size_words(section.size)} …", Tone.DIM))
 
 
 def _coloured(text: str, start: int, end: int) -> list[Span]:

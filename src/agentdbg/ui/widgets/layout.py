@@ -6,8 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from agentdbg.debugging.document import Row, Section
-from agentdbg.model.safe_text import SafeText
+from agentdbg.debugging.document import Line, Section
 from agentdbg.ui.text import plain
 
 
@@ -22,7 +21,7 @@ class Stretch:
     """
 
     section: Section
-    lines: Sequence[SafeText | Row]
+    lines: Sequence[Line]
     is_title: bool = False
 
 
@@ -47,7 +46,7 @@ class Lines:
         """The stretch that a line belongs to."""
         return self.stretches[bisect_right(self._starts, index) - 1]
 
-    def line(self, index: int) -> SafeText | Row:
+    def line(self, index: int) -> Line:
         """A line."""
         at = bisect_right(self._starts, index) - 1
         return self.stretches[at].lines[index - self._starts[at]]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from rich.segment import Segment
 
+from agentdbg.debugging.compared import ComparedRun
+from agentdbg.debugging.differences import sign_tone
 from agentdbg.debugging.document import Span, Tone, duration_words, span
 from agentdbg.debugging.marks import Mark
 from agentdbg.debugging.session import Session
@@ -23,6 +25,7 @@ _KIND_TONES = {
 }
 _MAX_DEPTH = 12
 MARK_WIDTH = 11
+AGAINST_WIDTH = 13
 
 
 class StepList(LineView):
@@ -42,26 +45,45 @@ class StepList(LineView):
         step = self.session.step_at(index)
         if step is None:
             return []
-        return segments(step_row(step, self.session.marks_of(step), here=index == self.cursor), palette)
+        against = against_spans(self.session.diffs.compared, index)
+        spans = step_row(step, self.session.marks_of(step), here=index == self.cursor, against=against)
+        return segments(spans, palette)
 
 
-def header_row() -> list[Span]:
+def header_row(*, compared: bool = False) -> list[Span]:
     """The words above the columns."""
-    words = f"  {'mark':<{MARK_WIDTH}}{'step':>6}  {'kind':<11}{'hash':<9}{'effect':<9}{'time':>6}  name"
+    against = f"{'against':<{AGAINST_WIDTH}}" if compared else f"{'hash':<9}"
+    words = f"  {'mark':<{MARK_WIDTH}}{'step':>6}  {'kind':<11}{against}{'effect':<9}{'time':>6}  name"
     return [span(words, Tone.DIM)]
 
 
-def step_row(step: Step, marks: list[Mark], *, here: bool) -> list[Span]:
-    """The columns of a step."""
+def against_spans(compared: ComparedRun | None, index: int) -> list[Span] | None:
+    """How a step compares: sign and word; ``+2`` where two steps of the other run alone follow."""
+    if compared is None:
+        return None
+    place = compared.place_of(index)
+    if place is None:
+        return [span(" " * AGAINST_WIDTH)]
+    sign, word = compared.pairs[place].sign, compared.word(place)
+    text = f"{sign} {word}"[: AGAINST_WIDTH - 1]
+    tone = sign_tone(sign) if compared.is_telling(place) else Tone.DIM
+    more = f" +{compared.following(index)}" if compared.following(index) else ""
+    gap = AGAINST_WIDTH - len(text) - len(more)
+    return [span(text, tone), span(more, Tone.OK), span(" " * max(gap, 0))]
+
+
+def step_row(step: Step, marks: list[Mark], *, here: bool, against: list[Span] | None = None) -> list[Span]:
+    """The columns of a step; the hash gives way to how the step compares."""
     identity = step.input_hash or step.fingerprint
     effect = effect_span(step.effect) if step.effect is not None else span("")
     loud = Tone.ERROR if marks and marks[0].tone is Tone.ERROR else Tone.STRONG if here else Tone.PLAIN
+    identified = against or [span(f"{short(identity) if identity else '':<9}", Tone.DIM)]
     return [
         span("› " if here else "  ", Tone.ACCENT),
         *_marks(marks),
         span(f"{step.n:>6}  ", Tone.DIM),
         span(f"{step.kind:<11}", _KIND_TONES.get(step.kind, Tone.STRUCTURE)),
-        span(f"{short(identity) if identity else '':<9}", Tone.DIM),
+        *identified,
         effect,
         span(" " * (9 - len(effect.text))),
         span(f"{_took(step):>6}  ", Tone.DIM),

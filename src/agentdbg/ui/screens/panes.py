@@ -1,0 +1,168 @@
+"""Steps above or beside, detail below: focus, zoom, tabs, and what is copied from where."""
+
+from __future__ import annotations
+
+from textual import on, work
+from textual.worker import get_current_worker
+
+from agentdbg.debugging.document import Section, load
+from agentdbg.debugging.session import Session
+from agentdbg.debugging.tabs import tab_for
+from agentdbg.ui.copying import Copied, copy_out, edit
+from agentdbg.ui.messages import BlocksLoaded
+from agentdbg.ui.screens.base import ActionScreen
+from agentdbg.ui.widgets.bars import TabBar
+from agentdbg.ui.widgets.body import BodyView
+from agentdbg.ui.widgets.lines import LineView
+
+
+class PanesScreen(ActionScreen):
+    """A screen of a list and a detail."""
+
+    def __init__(self, session: Session, steps: LineView) -> None:
+        """Show a session in two panes.
+
+        Args:
+            session: The session.
+            steps: The list.
+        """
+        self.session = session
+        super().__init__()
+        self._list = steps
+        self._body = BodyView(id="body")
+        self._tab: str | None = None
+        self._warned: bytes | None = None
+
+    @property
+    def lines(self) -> LineView:
+        """The focused pane."""
+        return self._body if self._body.has_focus else self._list
+
+    def present(self, *, keep_place: bool = False) -> None:
+        """Show where the session is."""
+        raise NotImplementedError
+
+    # Tabs
+
+    @property
+    def tab_id(self) -> str:
+        """The tab that is shown: the user's choice, else the one that tells most about the step."""
+        return self._tab or tab_for(self.session)
+
+    def show_tab(self, tab_id: str) -> None:
+        """Show a tab and stay with it; the same tab again goes back to what tells most about each step."""
+        self._tab = None if self._tab == tab_id else tab_id
+        self.present()
+
+    @on(TabBar.Picked)
+    def _pick_tab(self, event: TabBar.Picked) -> None:
+        self.show_tab(event.tab_id)
+
+    def show_summary(self) -> None:
+        """Summary."""
+        self.show_tab("summary")
+
+    def show_input(self) -> None:
+        """Input."""
+        self.show_tab("input")
+
+    def show_output(self) -> None:
+        """Output."""
+        self.show_tab("output")
+
+    def show_state(self) -> None:
+        """State."""
+        self.show_tab("state")
+
+    def show_tool(self) -> None:
+        """Tool."""
+        self.show_tab("tool")
+
+    def show_diff(self) -> None:
+        """Diff."""
+        self.show_tab("diff")
+
+    def show_versions(self) -> None:
+        """Versions."""
+        self.show_tab("versions")
+
+    def show_raw(self) -> None:
+        """Raw."""
+        self.show_tab("raw")
+
+    def switch_focus(self) -> None:
+        """To the other pane; a zoom goes along."""
+        target = self._list if self._body.has_focus else self._body
+        self._zoom_on(target if self.has_class("-zoomed") else None)
+        target.focus()
+
+    def toggle_zoom(self) -> None:
+        """Give the focused pane the whole screen, or share it again."""
+        self._zoom_on(None if self.has_class("-zoomed") else self.lines)
+
+    def _zoom_on(self, pane: LineView | None) -> None:
+        self.set_class(pane is not None, "-zoomed")
+        self.query_one("#steps-pane").display = pane is not self._body
+        self.query_one("#detail-pane").display = pane is not self._list
+
+    def open_close(self) -> None:
+        """Open or close the section under the cursor; from the steps, go to the detail."""
+        if self._body.has_focus:
+            self._body.toggle()
+        else:
+            self.switch_focus()
+
+    def toggle_wrap(self) -> None:
+        """Wrap long lines, or pan them."""
+        self._body.toggle_wrap()
+        self.say("long lines wrap" if self._body.wrap else "long lines run on: h and l pan")
+
+    # Bodies
+
+    @on(BodyView.Wanted)
+    def _read(self, event: BodyView.Wanted) -> None:
+        self._read_bodies(event.generation, event.sections)
+
+    @work(thread=True, exclusive=True, group="bodies")
+    def _read_bodies(self, generation: int, sections: list[Section]) -> None:
+        worker = get_current_worker()
+
+        def is_stale() -> bool:
+            return worker.is_cancelled or generation != self._body.generation
+
+        for section in sections:
+            block = load(section, is_stale)
+            if is_stale():
+                return
+            self.post_message(BlocksLoaded(generation, {section.key: block}))
+
+    @on(BlocksLoaded)
+    def _take_blocks(self, event: BlocksLoaded) -> None:
+        self._body.take(event.generation, event.blocks)
+
+    # Copying
+
+    def copy_value(self) -> None:
+        """Copy the value under the cursor; from the steps, the step's id."""
+        if self._body.has_focus:
+            self._copy(self._body.value().encode("utf-8", "surrogatepass"), "value")
+        elif self.session.current is not None:
+            self._copy(self.session.current.id.encode(), "step id")
+
+    def copy_body(self) -> None:
+        """Copy the body under the cursor, byte for byte."""
+        body = self._body.body()
+        if body is None:
+            self.say("nothing recorded to copy here")
+        else:
+            self._copy(body, "body")
+
+    def _copy(self, data: bytes, what: str) -> None:
+        outcome: Copied = copy_out(self.app, data, what, confirmed=data == self._warned)
+        self._warned = data if outcome.asks else None
+        self.say(outcome.message, outcome.tone)
+
+    def open_editor(self) -> None:
+        """Open the body in $EDITOR."""
+        body = self._body.body()
+        self.say(*edit(self.app, body if body is not None else self._body.value().encode("utf-8", "surrogatepass")))
