@@ -35,7 +35,7 @@ def one(opened: list[tuple[object, ...]]) -> tuple[object, dict[str, object]]:
 def test_a_run_is_opened_with_what_was_asked(opened: list[tuple[object, ...]], store: Path) -> None:
     options = ["--step", "3", "--theme", "dark", "--follow", "--store", str(store)]
     assert main(["refund-7", *options]) == 0
-    assert one(opened) == ("refund-7", {"step": 3, "theme": "dark", "follow": True})
+    assert one(opened) == ("refund-7", {"against": None, "step": 3, "theme": "dark", "follow": True})
 
 
 def test_the_bare_program_opens_the_list(

@@ -13,7 +13,7 @@ INCIDENT = demo_runs_dir() / "runs" / "refund-incident"
 def test_the_twin_of_a_run_named_by_its_path_is_looked_for_in_its_own_store(tmp_path: Path) -> None:
     found = agentdbg("diff", INCIDENT, "@twin", "--store", tmp_path / "none")
     assert found.returncode == 1
-    assert "agentdbg: twin refund-before-policy-change: a good run with other versions" in found.stderr
+    assert "agentdbg: twin refund-before-policy-change: the last good run before a version changed" in found.stderr
 
 
 def test_a_run_without_a_twin_says_what_was_looked_for() -> None:

@@ -97,10 +97,10 @@ class ActiveCall:
 
     def _returned(self, result: object) -> Encoded:
         encoded = self.run.encode(result)
-        if encoded.plain:
+        if encoded.plain or encoded.holes:
             return encoded
         lost = tuple(f"a replay gets the base type: {place}" for place in narrowed_paths(result))
-        return replace(encoded, holes=(*encoded.holes, *map(self.run.gate.text, lost))) if lost else encoded
+        return replace(encoded, holes=tuple(map(self.run.gate.text, lost))) if lost else encoded
 
     def _partial(self) -> Encoded | None:
         return self._yielded(None) if self._items else None
