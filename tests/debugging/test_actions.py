@@ -11,9 +11,10 @@ from agentdbg.debugging.session import Session
 from agentdbg.ui.keymap import FORBIDDEN, textual_key
 from agentdbg.ui.screens.debugger import DebuggerScreen
 from agentdbg.ui.screens.runs import RunsScreen
+from agentdbg.ui.screens.side import SideScreen
 from tests.support.refund_run import refund_run
 
-SCREENS = {Place.RUNS: RunsScreen, Place.DEBUGGER: DebuggerScreen}
+SCREENS = {Place.RUNS: RunsScreen, Place.DEBUGGER: DebuggerScreen, Place.SIDE: SideScreen}
 
 
 def test_ids_are_unique() -> None:

@@ -23,6 +23,7 @@ def test_the_users_keys_win_and_the_loser_is_named() -> None:
     assert keymap.problems == (
         "[keys] h is taken by help: pan.left has lost it",
         "[keys] n is taken by zoom: step.over has lost it",
+        "[keys] n is taken by zoom: side.next has lost it",
     )
     assert keymap.changes()["help"] == "h,f1"
 

@@ -12,6 +12,7 @@ class Place(StrEnum):
 
     RUNS = "runs"
     DEBUGGER = "debugger"
+    SIDE = "side by side"
 
 
 class Owner(StrEnum):
@@ -46,8 +47,11 @@ class Action:
     label: str = ""
 
 
+_ALL: Final = (Place.RUNS, Place.DEBUGGER, Place.SIDE)
 _BOTH: Final = (Place.RUNS, Place.DEBUGGER)
+_DETAIL: Final = (Place.DEBUGGER, Place.SIDE)
 _RUNS: Final = (Place.RUNS,)
+_SIDE: Final = (Place.SIDE,)
 _SCREEN: Final = Owner.SCREEN
 
 # One action, one line.
@@ -70,28 +74,41 @@ ACTIONS: Final[tuple[Action, ...]] = (
     Action("compare", ("=",), "compare with another run, or with its twin", "Compare", "open_compare", _SCREEN,
            label="compare"),
     Action("diff.view", ("v",), "differences side by side, unified or as a table", "Compare", "diffs.cycle_view"),
+    Action("side", ("|",), "both runs side by side, with the six answers", "Compare", "open_side", _SCREEN),
+    Action("side.runs", ("v", "=", "|"), "compare the two selected runs side by side", "Runs", "open_side", _SCREEN,
+           _RUNS, label="compare"),
+    Action("side.next", ("d", "n", "c"), "next difference", "Step", "next_difference", _SCREEN, _SIDE, label="diff"),
+    Action("side.previous", ("D", "N", "p", "C"), "previous difference", "Step", "previous_difference", _SCREEN, _SIDE),
+    Action("side.answers", ("a",), "the six answers; enter goes to the evidence", "Step", "focus_answers", _SCREEN,
+           _SIDE, label="answers"),
+    Action("side.first", ("1",), "open the first run at this step", "View", "open_first", _SCREEN, _SIDE,
+           label="first run"),
+    Action("side.second", ("2",), "open the second run at this step", "View", "open_second", _SCREEN, _SIDE,
+           label="second"),
+    Action("side.view", ("v",), "differences side by side, unified or as a table", "View", "cycle_view", _SCREEN, _SIDE,
+           label="layout"),
     Action("follow", ("F",), "follow the tail of a live run", "Step", "toggle_follow", label="follow"),
     Action("bookmark", ("m",), "set or remove a bookmark on this step", "Step", "toggle_bookmark"),
     Action("run.open", ("enter",), "open the run", "Runs", "open_run", _SCREEN, _RUNS, label="open"),
     Action("run.filter", ("f",), "filter the runs as you type", "Runs", "open_filter", _SCREEN, _RUNS, label="filter"),
     Action("run.select", ("space",), "select the run", "Runs", "select_run", _SCREEN, _RUNS, label="select"),
     Action("run.reload", ("ctrl+l",), "read the store again", "Runs", "reload", _SCREEN, _RUNS),
-    Action("row.down", ("j", "down"), "next row", "Move", "row_down", _SCREEN, _BOTH),
-    Action("row.up", ("k", "up"), "previous row", "Move", "row_up", _SCREEN, _BOTH),
-    Action("pan.left", ("h", "left"), "pan left", "Move", "pan_left", _SCREEN, _BOTH),
-    Action("pan.right", ("l", "right"), "pan right", "Move", "pan_right", _SCREEN, _BOTH),
-    Action("row.first", ("g", "home"), "first row", "Move", "first_row", _SCREEN, _BOTH),
-    Action("row.last", ("G", "end"), "last row (follows when live)", "Move", "last_row", _SCREEN, _BOTH),
-    Action("page.down", ("pagedown",), "page down", "Move", "page_down", _SCREEN, _BOTH),
-    Action("page.up", ("pageup", "b"), "page up", "Move", "page_up", _SCREEN, _BOTH),
-    Action("page.down_space", ("space",), "page down", "Move", "page_down", _SCREEN),
-    Action("half.down", ("ctrl+d",), "half a page down", "Move", "half_down", _SCREEN, _BOTH),
-    Action("half.up", ("ctrl+u",), "half a page up", "Move", "half_up", _SCREEN, _BOTH),
+    Action("row.down", ("j", "down"), "next row", "Move", "row_down", _SCREEN, _ALL),
+    Action("row.up", ("k", "up"), "previous row", "Move", "row_up", _SCREEN, _ALL),
+    Action("pan.left", ("h", "left"), "pan left", "Move", "pan_left", _SCREEN, _ALL),
+    Action("pan.right", ("l", "right"), "pan right", "Move", "pan_right", _SCREEN, _ALL),
+    Action("row.first", ("g", "home"), "first row", "Move", "first_row", _SCREEN, _ALL),
+    Action("row.last", ("G", "end"), "last row (follows when live)", "Move", "last_row", _SCREEN, _ALL),
+    Action("page.down", ("pagedown",), "page down", "Move", "page_down", _SCREEN, _ALL),
+    Action("page.up", ("pageup", "b"), "page up", "Move", "page_up", _SCREEN, _ALL),
+    Action("page.down_space", ("space",), "page down", "Move", "page_down", _SCREEN, _DETAIL),
+    Action("half.down", ("ctrl+d",), "half a page down", "Move", "half_down", _SCREEN, _ALL),
+    Action("half.up", ("ctrl+u",), "half a page up", "Move", "half_up", _SCREEN, _ALL),
     Action("search", ("/",), "search steps by name, kind, error", "Search", "open_search", _SCREEN, label="search"),
     Action("search.next", (".",), "next hit", "Search", "next_hit"),
     Action("search.previous", (",",), "previous hit", "Search", "previous_hit"),
-    Action("focus", ("tab",), "move between steps and detail", "View", "switch_focus", _SCREEN, label="focus"),
-    Action("focus.back", ("shift+tab",), "move between detail and steps", "View", "switch_focus", _SCREEN),
+    Action("focus", ("tab",), "move between steps and detail", "View", "switch_focus", _SCREEN, _DETAIL, label="focus"),
+    Action("focus.back", ("shift+tab",), "move between detail and steps", "View", "switch_focus", _SCREEN, _DETAIL),
     Action("tab.summary", ("0",), "Summary: task, answer, effects, holes", "View", "show_summary", _SCREEN),
     Action("tab.input", ("1",), "Input: segments of a model call, arguments of a tool", "View", "show_input", _SCREEN),
     Action("tab.output", ("2",), "Output: answer, tool calls, stop reason, usage", "View", "show_output", _SCREEN),
@@ -100,17 +117,18 @@ ACTIONS: Final[tuple[Action, ...]] = (
     Action("tab.diff", ("5",), "Diff: this step beside its mate in the compared run", "View", "show_diff", _SCREEN),
     Action("tab.versions", ("6",), "Versions: code, prompts, models, environment", "View", "show_versions", _SCREEN),
     Action("tab.raw", ("7",), "Raw: the record and its bodies as stored", "View", "show_raw", _SCREEN),
-    Action("zoom", ("z",), "zoom the focused pane", "View", "toggle_zoom", _SCREEN, label="zoom"),
-    Action("expand", ("enter",), "open or close a section; go to the detail", "View", "open_close", _SCREEN),
-    Action("wrap", ("\\",), "wrap long lines or pan them", "View", "toggle_wrap", _SCREEN),
-    Action("copy.value", ("y",), "copy the value under the cursor", "Copy", "copy_value", _SCREEN, label="copy"),
-    Action("copy.body", ("Y",), "copy the whole body", "Copy", "copy_body", _SCREEN),
-    Action("editor", ("ctrl+e",), "open the body in $EDITOR", "Copy", "open_editor", _SCREEN),
+    Action("zoom", ("z",), "zoom the focused pane", "View", "toggle_zoom", _SCREEN, _DETAIL, label="zoom"),
+    Action("expand", ("enter",), "open or close a section; go to the detail", "View", "open_close", _SCREEN, _DETAIL),
+    Action("wrap", ("\\",), "wrap long lines or pan them", "View", "toggle_wrap", _SCREEN, _DETAIL),
+    Action("copy.value", ("y",), "copy the value under the cursor", "Copy", "copy_value", _SCREEN, _DETAIL,
+           label="copy"),
+    Action("copy.body", ("Y",), "copy the whole body", "Copy", "copy_body", _SCREEN, _DETAIL),
+    Action("editor", ("ctrl+e",), "open the body in $EDITOR", "Copy", "open_editor", _SCREEN, _DETAIL),
     Action("flag", ("!",), "flag this run as bad, with a reason", "Run", "open_flag", _SCREEN, _BOTH),
-    Action("help", ("?", "F1"), "all keys, filtered as you type", "Run", "open_help", _SCREEN, _BOTH, label="help"),
-    Action("palette", (":", "ctrl+p"), "run a command by name", "Run", "open_palette", _SCREEN, _BOTH),
-    Action("back", ("q", "escape"), "back; at the root: quit", "Run", "back", _SCREEN, _BOTH, label="back"),
-    Action("quit", ("ctrl+q",), "quit", "Run", "quit", _SCREEN, _BOTH),
+    Action("help", ("?", "F1"), "all keys, filtered as you type", "Run", "open_help", _SCREEN, _ALL, label="help"),
+    Action("palette", (":", "ctrl+p"), "run a command by name", "Run", "open_palette", _SCREEN, _ALL),
+    Action("back", ("q", "escape"), "back; at the root: quit", "Run", "back", _SCREEN, _ALL, label="back"),
+    Action("quit", ("ctrl+q",), "quit", "Run", "quit", _SCREEN, _ALL),
 )
 # fmt: on
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from agentdbg.model.records import Step
 from agentdbg.store.protocols import RunSource, RunStore
 
 if TYPE_CHECKING:
+    from agentdbg.compare.answers import Answer
     from agentdbg.compare.inputs import InputTable
     from agentdbg.compare.pairs import StepPair
     from agentdbg.compare.parting import RunDifference
@@ -19,6 +21,7 @@ SAME, CHANGED, ADDED, REMOVED = "=", "~", "+", "-"
 TWIN: Final = "@twin"
 SIFTED: Final = 3_000
 """Pairs whose bodies are looked at to tell what differs by chance alone."""
+_STEP: Final = re.compile(r"step (\d+)")
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,7 @@ class ComparedRun:
         chance: Places of pairs that differ by chance alone (times, ids), each with a word for it.
         aspects: Places of pairs that differ tellingly, each with the first aspect that does.
         causes: For the pair at a place, the cause class of each row of its input table, once known.
+        answers: The six answers, once known, each with the place of its first evidence.
     """
 
     difference: RunDifference
@@ -38,6 +42,7 @@ class ComparedRun:
     chance: dict[int, str] = field(default_factory=dict)
     aspects: dict[int, str] = field(default_factory=dict)
     causes: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    answers: list[tuple[Answer, int | None]] = field(default_factory=list)
     _stops: list[int] = field(default_factory=list)
     _after: dict[int, int] = field(default_factory=dict)
 
@@ -141,8 +146,22 @@ class ComparedRun:
             return "no difference"
         found = parting.divergence
         where = f"{parting.aspect} {found.path}".strip()
-        line = f"{found.cause}: step {found.step} {found.name}, {where}: {found.expected} → {found.got}"
+        line = f"{found.cause}: {where}: {found.expected} → {found.got} at step {found.step} {found.name}"
         return f"{line}; {parting.why}" if parting.why else line
+
+    def answer(self) -> None:
+        """Answer the six questions; builds all steps, so it belongs on a worker."""
+        if not self.answers:
+            self.answers.extend((answer, self._evidence(answer.evidence)) for answer in self.difference.answers)
+
+    def _evidence(self, line: str) -> int | None:
+        """The place of the first step that a line of evidence names."""
+        found = _STEP.search(line)
+        if found is None:
+            return self.parting_place
+        paired, index = self.difference.paired, int(found[1]) - 1
+        only_there = "(only in the second run)" in line.split(";", 1)[0]
+        return (paired.place_of_b if only_there else paired.place_of_a).get(index)
 
     def sift(self, stop: Callable[[], bool]) -> Iterator[int]:
         """Tell chance from the rest, pair by pair: reads bodies, so it belongs on a worker. Yields each place done."""

@@ -93,6 +93,7 @@ class Section:
         load: Makes the content; reads ``size`` bytes of bodies.
         size: How much ``load`` has to read, in bytes.
         open: Whether it starts open.
+        tight: Whether it follows what stands above it without a gap, as a row of a table.
         slow: Whether ``load`` computes for long: it then runs on a worker whatever its size.
         compute: What ``load`` does, for one that can be told to stop; replaces it.
     """
@@ -102,6 +103,7 @@ class Section:
     load: Callable[[], Block]
     size: int = 0
     open: bool = True
+    tight: bool = False
     slow: bool = False
     compute: Callable[[Stop], Block] | None = None
 
@@ -141,9 +143,11 @@ def note(key: str, text: str, tone: Tone = Tone.DIM) -> Section:
     return fixed(key, [row((text, tone))])
 
 
-def computed(key: str, title: Row, compute: Callable[[Stop], Block], *, open_: bool = True) -> Section:
+def computed(
+    key: str, title: Row, compute: Callable[[Stop], Block], *, open_: bool = True, tight: bool = False
+) -> Section:
     """A section whose content takes a while to compute, and can be called off."""
-    return Section(key, title, lambda: compute(lambda: False), open=open_, slow=True, compute=compute)
+    return Section(key, title, lambda: compute(lambda: False), open=open_, tight=tight, slow=True, compute=compute)
 
 
 def load(section: Section, stop: Stop = lambda: False) -> Block:

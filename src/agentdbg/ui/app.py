@@ -88,10 +88,21 @@ class AgentDbg(guard.GuardedApp, inherit_bindings=False):
         if self.problems:
             self.call_after_refresh(screen.say, self.problems[0], Tone.WARN)
 
-    def open_run(self, run_id: str) -> str:
+    def open_run(self, run_id: str, step: int | None = None, against: str | None = None) -> str:
         """Open a run of the store; what went wrong, in words, when it cannot be opened."""
         try:
-            screen = self._debugger_on(self.store.open(run_id), None)
+            screen = self._debugger_on(self.store.open(run_id), step, against)
+        except Exception as error:  # one bad run must not take the list down
+            return words_for(run_id, error)
+        self.push_screen(screen)
+        return ""
+
+    def open_side(self, run_id: str, against: str) -> str:
+        """Open two runs of the store side by side; what went wrong, in words, when that cannot be."""
+        from agentdbg.ui.screens.side import SideScreen
+
+        try:
+            screen = SideScreen(Session(self.store.open(run_id)), against=against)
         except Exception as error:  # one bad run must not take the list down
             return words_for(run_id, error)
         self.push_screen(screen)
@@ -156,9 +167,7 @@ def run_app(
     configured = settings()
     chosen = theme or configured.text("theme")
     keys = configured.table("keys")
-    app = AgentDbg(
-        store, address, opener=opener, against=against, step=step, theme=chosen, follow=follow, keys=keys
-    )
+    app = AgentDbg(store, address, opener=opener, against=against, step=step, theme=chosen, follow=follow, keys=keys)
     app.run()
 
 

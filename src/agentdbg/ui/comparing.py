@@ -80,8 +80,9 @@ class Comparing:
 
     def _sift(self, compared: ComparedRun) -> None:
         worker = get_current_worker()
-        told = monotonic()
+        told = 0.0
         try:
+            compared.answer()
             for _ in compared.sift(lambda: worker.is_cancelled):
                 if monotonic() - told >= _TELL_SECONDS:
                     told = monotonic()

@@ -37,6 +37,7 @@ _NAMES: Final = {
     "*": "asterisk",
     "#": "number_sign",
     "@": "at",
+    "|": "vertical_line",
     "pgdn": "pagedown",
     "pgup": "pageup",
     "esc": "escape",

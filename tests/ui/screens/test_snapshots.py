@@ -9,6 +9,7 @@ import pytest
 from textual.pilot import Pilot
 
 from agentdbg.model.records import ErrorInfo, Mode, RunStatus
+from agentdbg.ui.keymap import textual_key
 from tests.support.memory_source import START, MemoryStore
 from tests.support.refund_run import refund_run, refund_store
 from tests.support.screens import INCIDENT, app_beside_twin, app_on, app_on_runs, settle
@@ -85,10 +86,16 @@ def test_beside_twin_light(snap_compare: Compare) -> None:
     assert snap_compare(app_beside_twin(theme="light"), terminal_size=(200, 60), run_before=shown)
 
 
+@pytest.mark.parametrize("theme", ["dark", "light"])
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_side_by_side(snap_compare: Compare, size: tuple[int, int], theme: str) -> None:
+    assert snap_compare(app_beside_twin(theme=theme), terminal_size=size, run_before=_after_comparing("|", "d"))
+
+
 def _after_comparing(*keys: str) -> Callable[[Pilot[None]], Awaitable[None]]:
     async def press(pilot: Pilot[None]) -> None:
         await quiet(pilot)
-        await pilot.press(*keys)
+        await pilot.press(*(textual_key(key) for key in keys))
         await settle(pilot)
 
     return press

@@ -34,54 +34,66 @@ def diff_tab(session: Session) -> Document:
     return pair_document(session, compared, place)
 
 
-def pair_document(session: Session, compared: ComparedRun, place: int) -> Document:
-    """What differs between the two steps of a pair."""
+def pair_document(session: Session, compared: ComparedRun, place: int, *, brief: bool = False) -> Document:
+    """What differs between the two steps of a pair.
+
+    Args:
+        session: The session of the first run.
+        compared: The two runs.
+        place: Place of the pair.
+        brief: Leave out what stands around it on screen: which steps they are, and what the first difference is.
+    """
     here, there = compared.steps_at(place)
-    sections: list[Section] = [fixed("pair", _pair_rows(session, compared, place, here, there))]
+    rows = _single_facts(here, there) if brief else _pair_rows(session, compared, place, here, there)
+    sections: list[Section] = [fixed("pair", rows)] if rows else []
     one = here or there
     if one is None:
         return Document(tuple(sections))
     if here is not None and one.kind is Kind.MODEL and session.source.segments(here):
-        sections.append(note("gap", ""))
-        sections.extend(table_sections(session, here, open_first=True))
+        sections.extend([note("gap", "")] if rows else ())
+        sections.extend(table_sections(session, here, differing=True))
     names = _NAMES.get(one.kind, ("Arguments", "Result"))
     bodies: list[Section] = []
-    if one.kind is not Kind.MODEL or not session.source.segments(one):
+    source = session.source if here is not None else compared.other
+    if one.kind is not Kind.MODEL or not source.segments(one):
         bodies.extend(_body(session, compared, place, names[0], "arguments"))
     result = _body(session, compared, place, names[1], "result")
+    if brief and not (sections or bodies or result):
+        sections.append(fixed("pair", [labelled("Pair", _in_words(compared, place))]))
     ended = compared.aspect(place) == "result"
     return Document((*sections, *result, *bodies) if ended else (*sections, *bodies, *result))
 
 
-def _pair_rows(
-    session: Session, compared: ComparedRun, place: int, here: Step | None, there: Step | None
-) -> list[Row]:
-    pair, word = compared.pairs[place], compared.word(place)
+def _pair_rows(session: Session, compared: ComparedRun, place: int, here: Step | None, there: Step | None) -> list[Row]:
     sides = [_called(step) for step in (here, there)]
-    by_chance = place in compared.chance
-    in_what = ", ".join(pair.aspects)
-    facts = {"=": "nothing differs", "+": f"only in {compared.other_id}", "-": "only in this run"}.get(
-        pair.sign, f"differs in {in_what}" + (f", by {word} alone" if by_chance else "")
-    )
-    sign = span(f"{pair.sign} {facts}", Tone.DIM if by_chance else sign_tone(pair.sign))
     rows = [
-        labelled("Pair", sign),
+        labelled("Pair", _in_words(compared, place)),
         labelled("- this run", sides[0], (f"  {session.summary.run_id}", Tone.DIM)),
         labelled("+ the other", sides[1], (f"  {compared.other_id}", Tone.DIM)),
     ]
     if compared.parting_place == place:
         rows.append(labelled("First", ("≠ ", Tone.ERROR), (compared.headline(), Tone.STRONG)))
-    if here is not None and there is not None:
-        rows.extend(_single_facts(here, there))
+    rows.extend(_single_facts(here, there))
     return rows
+
+
+def _in_words(compared: ComparedRun, place: int) -> Span:
+    pair, word = compared.pairs[place], compared.word(place)
+    by_chance = place in compared.chance
+    facts = {"=": "nothing differs", "+": f"only in {compared.other_id}", "-": "only in this run"}.get(
+        pair.sign, f"differs in {', '.join(pair.aspects)}" + (f", by {word} alone" if by_chance else "")
+    )
+    return span(f"{pair.sign} {facts}", Tone.DIM if by_chance else sign_tone(pair.sign))
 
 
 def _called(step: Step | None) -> Span:
     return span(f"step {step.n} {step.kind} {step.name}") if step is not None else span("no such step", Tone.WARN)
 
 
-def _single_facts(here: Step, there: Step) -> list[Row]:
+def _single_facts(here: Step | None, there: Step | None) -> list[Row]:
     """Facts that are no bodies: name, status, error, key."""
+    if here is None or there is None:
+        return []
     facts: Sequence[tuple[str, str, str]] = (
         ("Name", here.name, there.name),
         ("Effect", str(here.effect or "none"), str(there.effect or "none")),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from agentdbg.debugging.compared import ComparedRun, input_rows
@@ -21,15 +23,16 @@ if TYPE_CHECKING:
 _BY_CHANCE: Final = frozenset(("clock", "redaction", "version"))
 _TONES: Final = {"system": Tone.ACCENT, "message": Tone.MODEL, "tool_schema": Tone.TOOL, "retrieved": Tone.READ}
 _LOOK_BACK: Final = 400
+_FOLDED: Final = 3
 
 
-def table_sections(session: Session, step: Step, *, open_first: bool = False) -> list[Section]:
+def table_sections(session: Session, step: Step, *, differing: bool = False) -> list[Section]:
     """The table of a model call: against the compared run, or alone against the lane's previous call.
 
     Args:
         session: The session.
         step: The model call.
-        open_first: Start with the first telling row open.
+        differing: Show the first telling row open, and many equal rows in a row as one.
     """
     compared = session.diffs.compared
     table = input_rows(compared, session.source, step)
@@ -39,12 +42,28 @@ def table_sections(session: Session, step: Step, *, open_first: bool = False) ->
         facts.append(row(("! ", Tone.WARN), (table.note, Tone.WARN)))
     alone = compared is None and _previous(session, step) is None
     sections = [fixed("table", [*facts, _header(compared)])]
-    telling = _first_telling(table.rows, causes) if open_first else None
-    for number, entry in enumerate(table.rows):
-        sections.append(
-            _row_section(session, entry, causes[number], open_=number == telling, sign=" " if alone else entry.sign)
-        )
-    return sections
+    telling = _first_telling(table.rows, causes) if differing else None
+    rows = [
+        _row_section(session, entry, causes[number], open_=number == telling, sign=" " if alone else entry.sign)
+        for number, entry in enumerate(table.rows)
+    ]
+    signs = [entry.sign for entry in table.rows]
+    return [*sections, *(_folded(rows, signs) if differing else rows)]
+
+
+def _folded(rows: Sequence[Section], signs: Sequence[str]) -> list[Section]:
+    """The rows, with stretches of equal ones folded into one line that opens to them."""
+    folded: list[Section] = []
+    for sign, numbers in groupby(range(len(rows)), key=lambda number: signs[number]):
+        stretch = [rows[number] for number in numbers]
+        if sign != "=" or len(stretch) < _FOLDED:
+            folded.extend(stretch)
+            continue
+        title = row(("= ", Tone.DIM), (f"{len(stretch)} segments are the same", Tone.DIM))
+        lines = [section.title for section in stretch]
+        key = f"same.{stretch[0].key}"
+        folded.append(Section(key, title, partial(Block, lines), open=False, tight=True))
+    return folded
 
 
 def segment_block(source: RunSource, ref: BodyRef, kind: str) -> Block:
@@ -67,7 +86,7 @@ def _facts(session: Session, step: Step, compared: ComparedRun | None) -> Row:
     total = size_words(sum(segment.ref.size for segment in segments))
     if compared is not None:
         mate = compared.mate(step.n - 1)
-        against = f"step {mate.n} of {compared.other_id}" if mate is not None else f"no step of {compared.other_id}"
+        against = f"step {mate.n} there" if mate is not None else "no step there"
     else:
         previous = _previous(session, step)
         against = f"step {previous.n}" if previous is not None else ""
@@ -119,7 +138,7 @@ def _row_section(session: Session, entry: InputRow, cause: str, *, open_: bool, 
     )
     hashes = ".".join(part.sha256[:12] if part else "-" for part in (entry.a, entry.b))
     key = f"row.{entry.i}.{entry.j}.{hashes}.{session.diffs.view}"
-    return computed(key, title, _opener(session, entry), open_=open_)
+    return computed(key, title, _opener(session, entry), open_=open_, tight=True)
 
 
 def _opener(session: Session, entry: InputRow) -> Callable[[Stop], Block]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from operator import attrgetter
-from typing import ClassVar, Final, cast
+from typing import ClassVar, cast
 
 from textual import on, work
 from textual.app import ComposeResult
@@ -21,7 +21,7 @@ from agentdbg.debugging.tabs import TABS, build
 from agentdbg.ui.comparing import Comparing
 from agentdbg.ui.keymap import bindings_of
 from agentdbg.ui.messages import Compared, Gathered, Hunted, Sifted, Woken
-from agentdbg.ui.screens.panes import PanesScreen
+from agentdbg.ui.screens.panes import WIDE, PanesScreen
 from agentdbg.ui.status import status_spans
 from agentdbg.ui.tailing import Tail
 from agentdbg.ui.widgets.bars import Bar, KeyBar, TabBar
@@ -29,9 +29,6 @@ from agentdbg.ui.widgets.lines import LineView
 from agentdbg.ui.widgets.prompt import Prompt
 from agentdbg.ui.widgets.scrubber import Scrubber
 from agentdbg.ui.widgets.steps import StepList, header_row
-
-WIDE: Final = 100
-"""Cells of the detail from which two columns fit."""
 
 
 class DebuggerScreen(PanesScreen):
@@ -51,6 +48,7 @@ class DebuggerScreen(PanesScreen):
         super().__init__(session, self._steps)
         self._origin = 0
         self._tail = Tail(self, session)
+        self._tail_started = False
         self._against = against
         self._comparing = Comparing(self)
 
@@ -75,6 +73,7 @@ class DebuggerScreen(PanesScreen):
         self.show_keys()
         self._steps.focus()
         self._tail.start()
+        self._tail_started = True
         self.present()
         self.call_after_refresh(self._center)
         if self.session.overview is None:
@@ -242,6 +241,21 @@ class DebuggerScreen(PanesScreen):
     def open_compare(self) -> None:
         """Ask which run to compare with."""
         self.query_one(Prompt).ask("compare", "compare with (a run; empty: its twin)")
+
+    def open_side(self) -> None:
+        """Both runs side by side."""
+        if self.session.diffs.compared is None:
+            self.say("nothing to compare with yet: = compares with another run, or with its twin")
+            return
+        from agentdbg.ui.screens.side import SideScreen
+
+        self.app.push_screen(SideScreen(self.session))
+
+    def on_screen_resume(self) -> None:
+        """Another screen may have moved the session's cursor."""
+        if self._tail_started:
+            self.on_resize()
+            self.present()
 
     @on(Compared)
     def _take_compared(self, event: Compared) -> None:

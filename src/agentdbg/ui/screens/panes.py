@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from textual import on, work
 from textual.worker import get_current_worker
 
@@ -14,6 +16,9 @@ from agentdbg.ui.screens.base import ActionScreen
 from agentdbg.ui.widgets.bars import TabBar
 from agentdbg.ui.widgets.body import BodyView
 from agentdbg.ui.widgets.lines import LineView
+
+WIDE: Final = 100
+"""Cells of the detail from which two columns fit."""
 
 
 class PanesScreen(ActionScreen):

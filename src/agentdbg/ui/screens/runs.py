@@ -11,6 +11,7 @@ from textual.containers import Vertical
 from textual.worker import get_current_worker
 
 from agentdbg.debugging.actions import Place
+from agentdbg.debugging.compared import TWIN
 from agentdbg.debugging.document import Tone, span
 from agentdbg.debugging.runlist import arrange
 from agentdbg.model.records import RunSummary
@@ -153,6 +154,19 @@ class RunsScreen(ActionScreen):
         run = self._list.current
         if run is not None:
             self.show_problem(self.debugger.open_run(run.run_id))
+
+    def open_side(self) -> None:
+        """The selected run beside the one under the cursor, or two selected ones."""
+        chosen = [row.run.run_id for row in self._list.rows if row.run.run_id in self._list.selected]
+        current = self._list.current
+        if len(chosen) == 1 and current is not None and current.run_id != chosen[0]:
+            chosen.append(current.run_id)
+        if len(chosen) == 2:
+            self.show_problem(self.debugger.open_side(*chosen))
+        elif len(chosen) < 2 and current is not None:
+            self.show_problem(self.debugger.open_side(current.run_id, TWIN))
+        else:
+            self.say("select two runs with space: then this compares them")
 
     def open_filter(self) -> None:
         """Filter as the user types."""

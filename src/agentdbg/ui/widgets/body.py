@@ -179,7 +179,7 @@ class BodyView(LineView):
         read = 0
         content_before = set_apart = False
         for section in self.document.sections:
-            if set_apart or (content_before and section.title):
+            if (set_apart or (content_before and section.title)) and not section.tight:
                 stretches.append(Stretch(section, ((),)))
             if section.title:
                 stretches.append(Stretch(section, (section.title,), is_title=True))

@@ -14,7 +14,7 @@ from agentdbg.model.records import Kind, Step, StepStatus
 from agentdbg.ui.text import Palette, segments
 from agentdbg.ui.widgets.lines import LineView
 
-_KIND_TONES = {
+KIND_TONES = {
     Kind.MODEL: Tone.MODEL,
     Kind.TOOL: Tone.TOOL,
     Kind.HTTP: Tone.TOOL,
@@ -82,7 +82,7 @@ def step_row(step: Step, marks: list[Mark], *, here: bool, against: list[Span] |
         span("› " if here else "  ", Tone.ACCENT),
         *_marks(marks),
         span(f"{step.n:>6}  ", Tone.DIM),
-        span(f"{step.kind:<11}", _KIND_TONES.get(step.kind, Tone.STRUCTURE)),
+        span(f"{step.kind:<11}", KIND_TONES.get(step.kind, Tone.STRUCTURE)),
         *identified,
         effect,
         span(" " * (9 - len(effect.text))),
