@@ -87,6 +87,8 @@ ACTIONS: Final[tuple[Action, ...]] = (
            label="second"),
     Action("side.view", ("v",), "differences side by side, unified or as a table", "View", "cycle_view", _SCREEN, _SIDE,
            label="layout"),
+    Action("state.change", ("a",), "last change of the selected state field, backward in time", "Step", "last_change",
+           _SCREEN),
     Action("follow", ("F",), "follow the tail of a live run", "Step", "toggle_follow", label="follow"),
     Action("bookmark", ("m",), "set or remove a bookmark on this step", "Step", "toggle_bookmark"),
     Action("run.open", ("enter",), "open the run", "Runs", "open_run", _SCREEN, _RUNS, label="open"),

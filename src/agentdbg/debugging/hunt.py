@@ -18,6 +18,7 @@ class Hunt:
         what: What is looked for, in words, for messages.
         otherwise: Where to go when there is none; ``None`` to stay and say so.
         found: Index of the step, once found.
+        arrival: What to say once there.
         done: Whether the end was reached or a step was found.
     """
 
@@ -43,6 +44,7 @@ class Hunt:
         """
         self.what = what
         self.otherwise = otherwise
+        self.arrival = ""
         self.found: int | None = None
         self.done = False
         self.direction = direction

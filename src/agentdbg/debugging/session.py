@@ -216,6 +216,7 @@ class Session:
             self.message = f"no {'further' if hunt.direction > 0 else 'earlier'} {hunt.what}"
         else:
             self.goto(hunt.found)
+            self.message = hunt.arrival
         return True
 
     def settle(self) -> None:

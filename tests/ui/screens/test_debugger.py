@@ -297,3 +297,21 @@ async def test_wrapping_can_be_switched_off_and_lines_panned() -> None:
         assert " end" in shown(app)
         await pilot.press(*["h"] * 30)
         assert "start " in shown(app)
+
+
+async def test_a_goes_to_the_last_change_of_the_field_under_the_cursor() -> None:
+    app = app_on(step=17)
+    async with app.run_test(size=(120, 60)) as pilot:
+        await settle(pilot)
+        assert "Change" in shown(app) and "REFUNDED" in shown(app)
+        await pilot.press("a")
+        assert "choose a field" in shown(app)
+        await pilot.press("tab")
+        screen = screen_of(app)
+        body = screen.query_one(BodyView)
+        while body.field() != ("status",):
+            await pilot.press("down")
+        await pilot.press("a")
+        await settle(pilot)
+        assert "no earlier change" in shown(app) or "step 11/17" in shown(app)
+        assert "status changed here" in shown(app)

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from agentdbg.debugging import marks
-from agentdbg.debugging.document import Document, Row, Section, Tone, fixed, note
-from agentdbg.debugging.session import Session
-from agentdbg.debugging.tabs.common import body_section, labelled, short
-from agentdbg.model.records import Kind, Step
+from functools import partial
 
-_LOOK_BACK = 2_000
+from agentdbg.debugging import marks
+from agentdbg.debugging.differences import OVER_TIME, diff_block
+from agentdbg.debugging.document import Block, Document, Row, Section, Stop, Tone, computed, fixed, note
+from agentdbg.debugging.session import Session
+from agentdbg.debugging.statefields import checkpoint_before
+from agentdbg.debugging.tabs.common import body_section, heading, labelled, short
+from agentdbg.model.records import BodyRef, Step
 
 
 def state_tab(session: Session) -> Document:
     """The document of the State tab."""
-    checkpoint = _checkpoint(session, session.cursor)
+    checkpoint = checkpoint_before(session, session.cursor)
     if checkpoint is None:
         return Document((note("empty", "no checkpoint at or before this step"),))
     here = checkpoint.n - 1 == session.cursor
-    before = _checkpoint(session, checkpoint.n - 2)
+    before = checkpoint_before(session, checkpoint.n - 2)
     sections: list[Section] = [fixed("checkpoint", _facts(checkpoint, before, here=here))]
+    sections.extend(_change(session, before, checkpoint))
     if checkpoint.arguments is None:
         sections.append(note("empty", "the checkpoint was recorded without its state"))
     else:
@@ -26,12 +29,19 @@ def state_tab(session: Session) -> Document:
     return Document(tuple(sections))
 
 
-def _checkpoint(session: Session, index: int) -> Step | None:
-    for at in range(index, max(index - _LOOK_BACK, -1), -1):
-        step = session.steps[at]
-        if step.kind is Kind.CHECKPOINT:
-            return step
-    return None
+def _change(session: Session, before: Step | None, step: Step) -> list[Section]:
+    """What this checkpoint changed."""
+    if before is None or before.arguments is None or step.arguments is None:
+        return []
+    if before.arguments.sha256 == step.arguments.sha256:
+        return []
+    title = heading("Change", (f"  since step {before.n} {before.name}", Tone.DIM))
+    how = partial(_compare, session, before.arguments, step.arguments)
+    return [computed(f"change.{session.diffs.view}", title, how)]
+
+
+def _compare(session: Session, before: BodyRef, after: BodyRef, stop: Stop) -> Block:
+    return diff_block(session.source, before, session.source, after, session.diffs.view, stop, OVER_TIME)
 
 
 def _facts(step: Step, before: Step | None, *, here: bool) -> list[Row]:

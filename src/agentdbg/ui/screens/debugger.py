@@ -17,6 +17,7 @@ from agentdbg.debugging.document import Tone, span
 from agentdbg.debugging.hunt import Hunt
 from agentdbg.debugging.overview import gather
 from agentdbg.debugging.session import Session
+from agentdbg.debugging.statefields import Path, hunt_change
 from agentdbg.debugging.tabs import TABS, build
 from agentdbg.ui.comparing import Comparing
 from agentdbg.ui.keymap import bindings_of
@@ -48,6 +49,7 @@ class DebuggerScreen(PanesScreen):
         super().__init__(session, self._steps)
         self._origin = 0
         self._tail = Tail(self, session)
+        self._field: Path | None = None
         self._tail_started = False
         self._against = against
         self._comparing = Comparing(self)
@@ -235,6 +237,20 @@ class DebuggerScreen(PanesScreen):
         elif event.purpose == "flag":
             self.say(*self.debugger.flag(self.session.source, event.text))
             self._tail.look()
+
+    # State
+
+    def last_change(self) -> None:
+        """To the last change of the state field under the cursor, or of the one asked for before."""
+        field = self._body.field() if self.tab_id == "state" and self._body.has_focus else None
+        self._field = field or self._field
+        if self._tab != "state":
+            self.show_tab("state")
+        if self._field is None:
+            self.say("choose a field of the state (tab, arrows): then a goes to its last change")
+        else:
+            path = self._field
+            self._move(lambda: hunt_change(self.session, path))
 
     # Comparing
 

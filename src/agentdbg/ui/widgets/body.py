@@ -28,6 +28,7 @@ from agentdbg.debugging.document import (
     span,
 )
 from agentdbg.debugging.jsontext import colour
+from agentdbg.debugging.statefields import Path, parse_path, path_of_line
 from agentdbg.model.safe_text import SafeText
 from agentdbg.ui.text import Palette, plain, segments
 from agentdbg.ui.widgets import halves
@@ -139,6 +140,19 @@ class BodyView(LineView):
         if text.rstrip().endswith(("{", "[")):
             lines.extend(self._members_after(at, text))
         return _json_value("\n".join(lines))
+
+    def field(self) -> Path | None:
+        """The member of a JSON document that the cursor's line shows, or the path that a change names."""
+        if not len(self._lines):
+            return None
+        at = self._line_at(self.cursor)[0]
+        line = self._lines.line(at)
+        if isinstance(line, tuple | Halves):
+            named = line.left if isinstance(line, Halves) else line
+            keys = (part.text.strip() for part in named if part.tone is Tone.KEY)
+            return next((path for path in map(parse_path, keys) if path is not None), None)
+        start = self._lines.start_of(at)
+        return path_of_line([self._lines.text(index) for index in range(start, at + 1)], at - start)
 
     # Lines
 

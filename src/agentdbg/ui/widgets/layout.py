@@ -63,6 +63,10 @@ class Lines:
                 return start
         return 0
 
+    def start_of(self, index: int) -> int:
+        """Index of the first line of the stretch that a line belongs to."""
+        return self._starts[bisect_right(self._starts, index) - 1]
+
     def following(self, index: int) -> Iterator[str]:
         """Texts of the lines after one, to the end of its stretch."""
         at = bisect_right(self._starts, index) - 1
