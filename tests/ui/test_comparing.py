@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from threading import Event
+
 import pytest
 
-from agentdbg.model.records import Kind, RunStatus
+from agentdbg.debugging.document import Block, row
+from agentdbg.debugging.tabs import diff
+from agentdbg.model.records import Kind, RunStatus, Segment, Step
+from agentdbg.ui.app import AgentDbg
 from agentdbg.ui.screens.debugger import DebuggerScreen
+from agentdbg.ui.text import plain
+from agentdbg.ui.widgets.body import BodyView
 from tests.support.memory_source import MemoryStore, run_of
 from tests.support.refund_run import TWIN, refund_run, twin_run
 from tests.support.screens import INCIDENT, app_beside_twin, settle, shown
@@ -114,3 +121,52 @@ async def test_leaving_closes_both_runs() -> None:
         await pilot.press("q")
         await pilot.pause()
     assert twin.closed
+
+
+async def test_keys_stay_alive_while_a_long_prompt_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The comparison hangs until the keys have been pressed: each of them shows its step all the same."""
+    entered, release = Event(), Event()
+
+    def slow(*_args: object, **_options: object) -> Block:
+        entered.set()
+        release.wait(20)
+        return Block([row("compared at last")])
+
+    monkeypatch.setattr(diff, "diff_block", slow)
+    app = app_beside_twin()
+    async with app.run_test(size=SIZE) as pilot:
+        try:
+            for _ in range(500):
+                await pilot.pause()
+                if entered.is_set():
+                    break
+            assert "comparing …" in shown(app)
+            for key, number in (("s", 9), ("s", 10), ("S", 9), ("g", 1), ("G", 17)):
+                await pilot.press(key)
+                assert f"step {number}/17" in shown(app)
+        finally:
+            release.set()
+        await settle(pilot)
+        assert "compared at last" not in shown(app)
+        await pilot.press("d")
+        await settle(pilot)
+        assert "compared at last" in shown(app)
+
+
+async def test_four_hundred_changed_lines_of_two_thousand_give_the_right_answer() -> None:
+    lines = [f"line {number}: the agent reads rule {number * 7 % 100}" for number in range(2_000)]
+    other = [f"{line} and heeds it" if number % 5 == 0 else line for number, line in enumerate(lines)]
+    runs = MemoryStore()
+    for run_id, text in (("long", lines), ("changed", other)):
+        source = run_of((), run_id=run_id)
+        prompt = Segment("system", "system", source.put({"role": "system", "content": "\n".join(text)}))
+        source.add(Step(0, "w:0", Kind.MODEL, "model", input_hash=prompt.ref.sha256), [prompt])
+        runs.runs[run_id] = source
+    app = AgentDbg(runs, "long", against="changed", animated=False)
+    async with app.run_test(size=(160, 60)) as pilot:
+        await settle(pilot)
+        body = app.screen.query_one(BodyView)
+        said = [plain(line) for line in body._blocks[body.document.sections[-1].key].lines if not isinstance(line, str)]
+        changed = [line for line in said if "and heeds it" in line]
+        assert len(changed) == 400
+        assert not any("took too long" in line for line in said)

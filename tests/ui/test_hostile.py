@@ -121,3 +121,39 @@ async def test_what_is_typed_and_said_is_text() -> None:
             screen.query_one("#status", Bar).show(row(text), row(text))
             await pilot.pause()
             assert attacks(unguarded(app)) == []
+
+
+def hostile_pair(text: str) -> MemoryStore:
+    """Two runs that hold ``text`` everywhere and differ in every body."""
+    first, second = hostile_run(text), hostile_run(text)
+    second.run = replace(second.run, run_id="other", meta={"versions": {text: text + "2"}})
+    for number, step in enumerate(second._steps):
+        changed = second.put({"role": "tool", "content": [text, "changed\n" + text], "k" + text: {text: number}})
+        again = second.put((text + "\nmore\n" + text).encode("utf-8", "surrogatepass"))
+        more = {"arguments": changed, "result": again, "name": text + "!", "idempotency_key": text + "!"}
+        second._steps[number] = replace(step, **more, input_hash=text + "?" if step.input_hash else None)
+        parts = [Segment(text, text, again), Segment("message", text, changed)]
+        second._segments[step.id] = parts if step.kind is Kind.MODEL else []
+    return MemoryStore({"hostile": first, "other": second})
+
+
+WIDE = [pytest.param(text, id=str(at), marks=pytest.mark.wide if at > 1 else ()) for at, text in enumerate(FEW)]
+
+
+@pytest.mark.parametrize("text", WIDE)
+async def test_no_comparison_lets_it_through(text: str) -> None:
+    app = AgentDbg(hostile_pair(text), "hostile", against="other", animated=False)
+    async with app.run_test(size=(160, 60)) as pilot:
+        await settle(pilot)
+        assert isinstance(app.screen, DebuggerScreen)
+        assert app.screen.session.diffs.compared is not None
+        await pilot.press("5")
+        for key in ("g", "s", "s", "3", "1", "5", "v", "v", "d"):
+            await pilot.press(key)
+            await settle(pilot)
+            assert attacks(unguarded(app)) == [], key
+        await pilot.press("vertical_line")
+        for key in ("g", "n", "n", "v", "v", "a", "enter"):
+            await pilot.press(key)
+            await settle(pilot)
+            assert attacks(unguarded(app)) == [], key
