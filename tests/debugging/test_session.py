@@ -148,7 +148,7 @@ def test_bookmarks_are_stops() -> None:
     perform(session, "stop.previous")
     assert session.cursor == 2
     perform(session, "bookmark", "stop.next")
-    assert session.message == "no further bookmark or divergence"
+    assert session.message == "no further bookmark, breakpoint or divergence"
 
 
 def test_a_reader_who_is_not_at_the_end_stays_and_is_told() -> None:

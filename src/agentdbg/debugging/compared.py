@@ -34,6 +34,7 @@ class ComparedRun:
         chance: Places of pairs that differ by chance alone (times, ids), each with a word for it.
         aspects: Places of pairs that differ tellingly, each with the first aspect that does.
         causes: For the pair at a place, the cause class of each row of its input table, once known.
+        stops: Places that differ tellingly, in order, as of the last ``settle``.
         answers: The six answers, once known, each with the place of its first evidence.
     """
 
@@ -43,7 +44,7 @@ class ComparedRun:
     aspects: dict[int, str] = field(default_factory=dict)
     causes: dict[int, tuple[str, ...]] = field(default_factory=dict)
     answers: list[tuple[Answer, int | None]] = field(default_factory=list)
-    _stops: list[int] = field(default_factory=list)
+    stops: list[int] = field(default_factory=list)
     _after: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -130,12 +131,12 @@ class ComparedRun:
 
     def next_place(self, place: int, direction: int) -> int | None:
         """The next place, after or before one, that differs tellingly."""
-        at = bisect_right(self._stops, place) if direction > 0 else bisect_left(self._stops, place) - 1
-        return self._stops[at] if 0 <= at < len(self._stops) else None
+        at = bisect_right(self.stops, place) if direction > 0 else bisect_left(self.stops, place) - 1
+        return self.stops[at] if 0 <= at < len(self.stops) else None
 
     def settle(self) -> None:
         """Take in what has become known about chance."""
-        self._stops[:] = [place for place in self.difference.paired.differing if place not in self.chance]
+        self.stops[:] = [place for place in self.difference.paired.differing if place not in self.chance]
 
     def headline(self) -> str:
         """The whole answer in one line."""

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from agentdbg.debugging import marks
 from agentdbg.debugging.compared import ComparedRun
 from agentdbg.debugging.differences import DiffView
+from agentdbg.debugging.document import Stop
 from agentdbg.model.records import Json, RunSummary, Step
 from agentdbg.store.protocols import RunSource
 
 if TYPE_CHECKING:
     from agentdbg.debugging.session import Session
+
+Suggest: TypeAlias = "Callable[[Stop], tuple[str | None, str]]"
 
 _NEAR: Final = 400
 """Steps around the ordinal of the source's step in which its replay is looked for."""
@@ -24,6 +27,8 @@ class Divergences:
     Attributes:
         compared: The run that it is compared with.
         wide: Whether there is room for two columns.
+        suggest: Finds the nearest good run and says why it is; ``None`` where there is no store to look in.
+        twin: What it found, once it has been asked.
     """
 
     def __init__(self, session: Session) -> None:
@@ -31,6 +36,8 @@ class Divergences:
         self._session = session
         self.compared: ComparedRun | None = None
         self.wide = False
+        self.suggest: Suggest | None = None
+        self.twin: tuple[str | None, str] | None = None
         self._chosen = DiffView.SIDE
         self._announced = False
         self._found: tuple[RunSummary, int, str | None] | None = None
@@ -120,6 +127,19 @@ class Divergences:
         else:
             word = "further" if direction > 0 else "earlier"
             session.message = f"no {word} divergence: = compares with another run" if not places else f"no {word} one"
+
+    def places(self) -> list[int]:
+        """Index of every step that is a divergence, as far as is known."""
+        if self.compared is None:
+            return self.own_places()
+        return [self.compared.index_of(place) for place in self.compared.stops]
+
+    def is_place(self, step: Step) -> bool:
+        """Whether a step is a divergence."""
+        if self.compared is None:
+            return step.id == self.first_id
+        place = self.compared.place_of(step.n - 1)
+        return place is not None and self.compared.is_telling(place)
 
     def own_places(self) -> list[int]:
         """Index of the divergence that the record itself tells of."""

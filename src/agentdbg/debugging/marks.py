@@ -35,15 +35,27 @@ APPROVAL: Final = Mark("◆", "approval", Tone.ACCENT)
 UNSAFE: Final = Mark("!", "unsafe", Tone.WARN)
 HOLE: Final = Mark("○", "hole", Tone.WARN)
 BOOKMARK: Final = Mark("■", "bookmark", Tone.ACCENT)
+BREAKPOINT: Final = Mark("●", "break", Tone.ACCENT)
+NOTE: Final = Mark("✎", "note", Tone.ACCENT)
 
 
-def marks(step: Step, *, live: bool, bookmarked: bool = False, diverged: bool = False) -> list[Mark]:
+def marks(
+    step: Step,
+    *,
+    live: bool,
+    bookmarked: bool = False,
+    halting: bool = False,
+    noted: bool = False,
+    diverged: bool = False,
+) -> list[Mark]:
     """All marks of a step, the most telling first.
 
     Args:
         step: The step.
         live: Whether the run is still running: an open intent is then work in progress.
         bookmarked: Whether the user marked it.
+        halting: Whether a breakpoint stands on it.
+        noted: Whether somebody wrote a note on it.
         diverged: Whether the run's first divergence is here.
     """
     found: list[Mark] = []
@@ -67,6 +79,10 @@ def marks(step: Step, *, live: bool, bookmarked: bool = False, diverged: bool = 
         found.append(HOLE)
     if bookmarked:
         found.append(BOOKMARK)
+    if halting:
+        found.append(BREAKPOINT)
+    if noted:
+        found.append(NOTE)
     return found
 
 

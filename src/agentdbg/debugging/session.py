@@ -13,6 +13,7 @@ from agentdbg.debugging.divergences import Divergences
 from agentdbg.debugging.hunt import AT_ONCE, Hunt
 from agentdbg.debugging.overview import Overview, gather
 from agentdbg.debugging.skeletons import skeleton_text
+from agentdbg.debugging.stops import Stops
 from agentdbg.model.records import Effect, RunSummary, Step, StepStatus
 from agentdbg.store.protocols import RunSource
 
@@ -36,6 +37,7 @@ class Session:
         query: Text of the open search; empty when none is open.
         overview: Facts about the whole run, once gathered.
         bookmarks: Ids of the steps that the user marked.
+        notes: What people wrote on steps, by step id.
         indexing: Whether the record is still being read: more steps will come without the run being live.
     """
 
@@ -64,6 +66,8 @@ class Session:
         self._scene_pending = False
         self._untouched = True
         self.diffs = Divergences(self)
+        self.stops = Stops(self)
+        self.notes: dict[str, tuple[str, ...]] = {}
         self._go_to_scene()
         self._untouched = True
 
@@ -95,6 +99,8 @@ class Session:
             step,
             live=self.live,
             bookmarked=step.id in self.bookmarks,
+            halting=self.stops.is_breakpoint(step),
+            noted=step.id in self.notes,
             diverged=self.diffs.is_first(step),
         )
 
@@ -171,14 +177,6 @@ class Session:
         """To the previous write or external call."""
         self._hunt(-1, marks.is_outward, "write or external call", effects=marks.OUTWARD)
 
-    def next_stop(self) -> None:
-        """To the next bookmark or divergence."""
-        self._to_stop(1)
-
-    def previous_stop(self) -> None:
-        """To the previous bookmark or divergence."""
-        self._to_stop(-1)
-
     # Search
 
     def search(self, query: str, origin: int | None = None) -> None:
@@ -226,18 +224,6 @@ class Session:
             self.finish(self.hunt)
 
     # Marks and following
-
-    def toggle_bookmark(self) -> None:
-        """Set or remove a bookmark on the selected step."""
-        step = self.current
-        if step is None:
-            self.message = "no step to mark"
-        elif step.id in self.bookmarks:
-            self.bookmarks.discard(step.id)
-            self.message = f"bookmark removed from step {step.n}"
-        else:
-            self.bookmarks.add(step.id)
-            self.message = f"bookmark on step {step.n}: c and C come back to it"
 
     def toggle_follow(self) -> None:
         """Follow the tail of a live run, or stop following."""
@@ -349,18 +335,6 @@ class Session:
         inside = self.cursor + 1 if child is not None and child.depth > depth else None
         what = "step at this level (s and S go into children)"
         self._hunt(direction, lambda other: other.depth <= depth, what, otherwise=inside)
-
-    def _to_stop(self, direction: int) -> None:
-        places = {step.n - 1 for step in map(self.source.step_by_id, sorted(self.bookmarks)) if step is not None}
-        places.update(self.diffs.own_places())
-        compared = self.diffs.scene()
-        if compared is not None:
-            places.add(compared)
-        ahead = [place for place in places if (place - self.cursor) * direction > 0]
-        if ahead:
-            self.goto(min(ahead, key=lambda place: abs(place - self.cursor)))
-        else:
-            self.message = f"no {'further' if direction > 0 else 'earlier'} bookmark or divergence"
 
     def _to_hit(self, direction: int) -> None:
         if self.query:

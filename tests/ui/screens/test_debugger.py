@@ -15,7 +15,7 @@ from agentdbg.ui.widgets.body import BodyView
 from agentdbg.ui.widgets.steps import StepList
 from tests.support.memory_source import EndlessSource, plain_steps, run_of
 from tests.support.refund_run import refund_run
-from tests.support.screens import app_on, settle, shown
+from tests.support.screens import app_beside_twin, app_on, settle, shown
 
 SIZE = (120, 40)
 
@@ -315,3 +315,24 @@ async def test_a_goes_to_the_last_change_of_the_field_under_the_cursor() -> None
         await settle(pilot)
         assert "no earlier change" in shown(app) or "step 11/17" in shown(app)
         assert "status changed here" in shown(app)
+
+
+async def test_a_note_is_written_shown_and_found_again() -> None:
+    source = refund_run()
+    for _ in range(2):
+        app = app_on(source, step=5)
+        async with app.run_test(size=SIZE) as pilot:
+            if _ == 0:
+                await pilot.press("semicolon", *"why?", "enter")
+            await settle(pilot)
+            assert "✎ Note" in shown(app) and "why?" in shown(app)
+            assert "✎ note" in shown(app)
+
+
+async def test_the_summary_suggests_a_twin_and_why() -> None:
+    app = app_beside_twin(against=None)
+    async with app.run_test(size=SIZE) as pilot:
+        await pilot.press("0")
+        await settle(pilot)
+        assert "Suggested twin" in shown(app)
+        assert "the last good run before a version changed" in shown(app)

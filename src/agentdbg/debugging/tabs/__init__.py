@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from agentdbg.debugging.document import Document, Tone, note
+from agentdbg.debugging.document import Document, Tone, fixed, note
 from agentdbg.debugging.session import Session
+from agentdbg.debugging.tabs.common import labelled
 from agentdbg.debugging.tabs.diff import diff_tab
 from agentdbg.debugging.tabs.input import input_tab
 from agentdbg.debugging.tabs.output import output_tab
@@ -71,7 +72,12 @@ def tab(tab_id: str) -> Tab:
 def build(tab_id: str, session: Session) -> Document:
     """What a tab says about the selected step; what keeps it from saying something becomes what it says."""
     try:
-        return tab(tab_id).build(session)
+        document = tab(tab_id).build(session)
+        noted = session.notes.get(session.current.id) if session.current is not None else None
+        if not noted:
+            return document
+        lines = [labelled("✎ Note", (line, Tone.ACCENT)) for line in noted]
+        return Document((fixed("notes", lines), note("notes.gap", ""), *document.sections))
     except Exception as problem:  # one damaged step must not take the debugger down
         return Document((note("problem", f"cannot be shown: {type(problem).__name__}: {problem}", Tone.WARN),))
 

@@ -6,7 +6,19 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from agentdbg.debugging.dialects import read_message
-from agentdbg.debugging.document import Block, Document, Row, Section, Tone, duration_words, fixed, note, row
+from agentdbg.debugging.document import (
+    Block,
+    Document,
+    Row,
+    Section,
+    Stop,
+    Tone,
+    computed,
+    duration_words,
+    fixed,
+    note,
+    row,
+)
 from agentdbg.debugging.overview import Overview, Tally
 from agentdbg.debugging.session import Session
 from agentdbg.debugging.tabs.common import effect_span, heading, labelled, missing_row
@@ -38,6 +50,7 @@ def summary_tab(session: Session) -> Document:
         sections.append(note("problems.gap", ""))
     sections.append(fixed("run", _run_rows(session.summary, session.count)))
     overview = session.overview
+    sections.extend(_twin(session))
     sections.append(_texts("task", "Task", lambda: _task(session)))
     sections.append(_texts("final", "Answer", lambda: _final(session)))
     if overview is None:
@@ -46,6 +59,23 @@ def summary_tab(session: Session) -> Document:
         sections.append(fixed("effects", _effects(overview), title=heading("Effects outside")))
         sections.append(fixed("facts", _facts(overview), title=heading("Run facts")))
     return Document(tuple(sections))
+
+
+def _twin(session: Session) -> list[Section]:
+    """The run to compare with: looked for on a worker, once."""
+    diffs = session.diffs
+    if diffs.suggest is None or session.live:
+        return []
+    suggest = diffs.suggest
+
+    def look(stop: Stop) -> Block:
+        found = diffs.twin = diffs.twin or suggest(stop)
+        run_id, why = found
+        if run_id is None:
+            return Block([row((why, Tone.DIM))])
+        return Block([labelled("Run", (run_id, Tone.STRONG)), labelled("Why", why)])
+
+    return [computed("twin", heading("Suggested twin", ("  = and enter compares", Tone.DIM)), look)]
 
 
 def status_tone(status: RunStatus) -> Tone:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from operator import attrgetter
 from typing import ClassVar, cast
 
@@ -12,7 +13,7 @@ from textual.containers import Container, Vertical
 from textual.worker import get_current_worker
 
 from agentdbg.debugging.actions import Action, Owner, Place
-from agentdbg.debugging.compared import TWIN
+from agentdbg.debugging.compared import TWIN, suggest_twin
 from agentdbg.debugging.document import Tone, span
 from agentdbg.debugging.hunt import Hunt
 from agentdbg.debugging.overview import gather
@@ -22,6 +23,7 @@ from agentdbg.debugging.tabs import TABS, build
 from agentdbg.ui.comparing import Comparing
 from agentdbg.ui.keymap import bindings_of
 from agentdbg.ui.messages import Compared, Gathered, Hunted, Sifted, Woken
+from agentdbg.ui.noting import StepNotes
 from agentdbg.ui.screens.panes import WIDE, PanesScreen
 from agentdbg.ui.status import status_spans
 from agentdbg.ui.tailing import Tail
@@ -53,6 +55,7 @@ class DebuggerScreen(PanesScreen):
         self._tail_started = False
         self._against = against
         self._comparing = Comparing(self)
+        self._notes = StepNotes(self)
 
     def compose(self) -> ComposeResult:
         """Status, steps, detail, prompt, keys."""
@@ -71,6 +74,7 @@ class DebuggerScreen(PanesScreen):
 
     def on_mount(self) -> None:
         """Show the scene; watch what is still growing; look through the run."""
+        self.session.diffs.suggest = partial(suggest_twin, self.debugger.store, self.session.source)
         self._show_columns()
         self.show_keys()
         self._steps.focus()
@@ -78,6 +82,7 @@ class DebuggerScreen(PanesScreen):
         self._tail_started = True
         self.present()
         self.call_after_refresh(self._center)
+        self.call_after_refresh(self._notes.read)
         if self.session.overview is None:
             self.gather()
         if self._against is not None:
@@ -132,12 +137,12 @@ class DebuggerScreen(PanesScreen):
 
     def _move(self, method: Callable[[], object]) -> None:
         """Do a session's action and show where it led."""
-        before, marked, view = self.session.cursor, len(self.session.bookmarks), self.session.diffs.view
+        before, marked, view = self.session.cursor, self.session.stops.changes, self.session.diffs.view
         method()
         if self.session.hunt is not None:
             self.say(f"looking for {self.session.hunt.what} …", Tone.DIM)
             self._pursue(self.session.hunt)
-        if len(self.session.bookmarks) != marked:
+        if self.session.stops.changes != marked:
             self._steps.update_lines()
         if self.session.cursor != before:
             self.present()
@@ -234,6 +239,10 @@ class DebuggerScreen(PanesScreen):
             self._move(lambda: self.session.search(event.text, self._origin))
         elif event.purpose == "compare":
             self._comparing.start(event.text.strip() or TWIN)
+        elif event.purpose == "note" and event.text.strip():
+            self.say(*self._notes.write(event.text))
+            self._steps.update_lines()
+            self.present(keep_place=True)
         elif event.purpose == "flag":
             self.say(*self.debugger.flag(self.session.source, event.text))
             self._tail.look()
@@ -303,6 +312,11 @@ class DebuggerScreen(PanesScreen):
 
     def _show_columns(self) -> None:
         self.query_one("#columns", Bar).show(header_row(compared=self.session.diffs.compared is not None))
+
+    def open_note(self) -> None:
+        """Ask what to write on the selected step."""
+        if self.session.current is not None:
+            self.query_one(Prompt).ask("note", f"note on step {self.session.current.n}")
 
     def open_flag(self) -> None:
         """Ask why the run is bad."""
