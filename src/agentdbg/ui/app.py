@@ -119,6 +119,13 @@ class AgentDbg(guard.GuardedApp, inherit_bindings=False):
         except (KeyError, OSError, ValueError) as error:
             return f"cannot flag: {error}", Tone.WARN
 
+    def address_of(self, session: Session) -> tuple[str, str]:
+        """The address of a session's run, and of the store to look in; empty where the address is enough."""
+        run_id = session.summary.run_id
+        if getattr(session.source, "notes_location", None) is not None:
+            return self._address or run_id, ""
+        return run_id, self.store.location()
+
     def is_root(self, screen: ActionScreen) -> bool:
         """Whether leaving that screen leaves the program."""
         return screen is self._root

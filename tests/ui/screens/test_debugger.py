@@ -218,9 +218,13 @@ async def test_copying_says_sent_and_never_copied() -> None:
     app = app_on()
     async with app.run_test(size=SIZE) as pilot:
         await pilot.press("y")
+        assert "command that reopens this view" in shown(app)
+        await pilot.press("y")
         assert app.clipboard == "a41f09c3d2e7:13"
         assert "sent to terminal" in shown(app)
-        await pilot.press("tab", "end", "Y")
+        await pilot.press("y", "down", "enter")
+        assert app.clipboard.endswith("--step 14")
+        await pilot.press("y", "escape", "tab", "end", "Y")
         assert app.clipboard == '{"customer": "customer-8812", "text": "返金しました 💶"}'
 
 
@@ -253,7 +257,7 @@ async def test_flagging_asks_why(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def test_every_key_of_the_table_is_bound_and_does_no_harm() -> None:
     app = app_on()
-    leaving = {"back", "quit", "help", "palette", "editor", "flag", "search"}
+    leaving = {"back", "quit", "help", "palette", "editor", "flag", "search", "copy", "compare", "note"}
     async with app.run_test(size=SIZE) as pilot:
         bound = app.screen._bindings.key_to_bindings
         for entry in actions_of(Place.DEBUGGER):
@@ -269,7 +273,26 @@ async def test_an_empty_run_bears_every_key() -> None:
     app = app_on(run_of([]))
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press(
-            "n", "p", "s", "u", "e", "w", "j", "k", "g", "G", "y", "Y", "enter", "enter", "y", "m", "z", "7"
+            "n",
+            "p",
+            "s",
+            "u",
+            "e",
+            "w",
+            "j",
+            "k",
+            "g",
+            "G",
+            "y",
+            "escape",
+            "Y",
+            "enter",
+            "enter",
+            "y",
+            "escape",
+            "m",
+            "z",
+            "7",
         )
         assert "no step yet" in shown(app)
 

@@ -7,10 +7,13 @@ from typing import Final
 from textual import on, work
 from textual.worker import get_current_worker
 
-from agentdbg.debugging.document import Section, load
+from agentdbg.debugging.copies import Copy, copies
+from agentdbg.debugging.document import Section, Tone, load
 from agentdbg.debugging.session import Session
 from agentdbg.debugging.tabs import tab_for
+from agentdbg.store.protocols import BodyMissing
 from agentdbg.ui.copying import Copied, copy_out, edit
+from agentdbg.ui.keymap import textual_key
 from agentdbg.ui.messages import BlocksLoaded
 from agentdbg.ui.screens.base import ActionScreen
 from agentdbg.ui.widgets.bars import TabBar
@@ -147,12 +150,26 @@ class PanesScreen(ActionScreen):
 
     # Copying
 
-    def copy_value(self) -> None:
-        """Copy the value under the cursor; from the steps, the step's id."""
-        if self._body.has_focus:
-            self._copy(self._body.value().encode("utf-8", "surrogatepass"), "value")
-        elif self.session.current is not None:
-            self._copy(self.session.current.id.encode(), "step id")
+    def open_copies(self) -> None:
+        """Ask what to copy."""
+        from agentdbg.ui.screens.copies import CopyScreen
+
+        app = self.debugger
+        value = self._body.value() if self._body.has_focus else ""
+        field = self._body.field() if self._body.has_focus else None
+        entries = copies(self.session, value, field, *app.address_of(self.session))
+        keys = tuple(map(textual_key, app.keymap.keys["copy"]))
+        self.app.push_screen(
+            CopyScreen(entries, keys), lambda at: None if at is None else self._copy_entry(entries[at])
+        )
+
+    def _copy_entry(self, entry: Copy) -> None:
+        try:
+            text = entry.load()
+        except (BodyMissing, ValueError) as problem:
+            self.say(f"cannot copy: {problem}", Tone.WARN)
+        else:
+            self._copy(text.encode("utf-8", "surrogatepass"), entry.what)
 
     def copy_body(self) -> None:
         """Copy the body under the cursor, byte for byte."""

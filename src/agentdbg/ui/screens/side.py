@@ -243,14 +243,3 @@ class SideScreen(PanesScreen):
             if step is not None:
                 self.session.goto(step.n - 1)
         super().back()
-
-    def copy_value(self) -> None:
-        """Copy the value under the cursor; from the pairs, the step's id."""
-        pairs = self.compared
-        if self._body.has_focus or pairs is None:
-            super().copy_value()
-            return
-        here, there = pairs.steps_at(self._pairs.cursor)
-        step = here or there
-        if step is not None:
-            self._copy(step.id.encode("utf-8", "surrogatepass"), "step id")
