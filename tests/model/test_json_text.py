@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentdbg.model.json_text import dumps_json, json_bytes, loads_json
+from agentdbg.model.json_text import PLAIN, WITH_FLOATS, dumps_json, json_bytes, loads_json, plainness, text_of
 from agentdbg.model.records import Json
 
 
@@ -34,3 +36,24 @@ TREES = st.recursive(
 @given(TREES)
 def test_the_bytes_are_those_of_the_text(tree: Json) -> None:
     assert json_bytes(tree) == dumps_json(tree).encode("utf-8", "surrogatepass")
+
+
+@given(
+    st.floats(1e-4, 1e16, exclude_max=True) | st.floats(-1e16, -1e-4, exclude_min=True) | st.sampled_from([0.0, -0.0])
+)
+def test_both_writers_spell_usual_floats_alike(number: float) -> None:
+    assert plainness([number], 0) == PLAIN
+    assert text_of([number], sort=False, floats=False) == text_of([number], sort=False, floats=True)
+
+
+@pytest.mark.parametrize("number", [1e16, -1e16, 9.999e-5, 5e-324, 1.7e308])
+def test_other_floats_are_written_by_the_standard_library(number: float) -> None:
+    assert plainness({"a": [number]}, 0) == WITH_FLOATS
+    assert loads_json(json_bytes(number)) == number
+
+
+@pytest.mark.parametrize(
+    "value", [float("nan"), float("inf"), 2**64, (1,), {1: 2}, {"$": 1}, [b""], IntEnum("E", "A").A]
+)
+def test_what_is_not_plain_json(value: object) -> None:
+    assert plainness(value, 0) == plainness({"a": [value]}, 0) == 0

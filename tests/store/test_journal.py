@@ -136,7 +136,7 @@ def test_a_run_appears_with_its_run_json_or_not_at_all(tmp_path: Path) -> None:
 def test_a_body_is_stored_once_and_found_at_its_place(tmp_path: Path) -> None:
     writer = RunWriter.create(Disk(print), str(tmp_path / "r1"), "0" * 12)
     first, again, other = writer.body(b'"one"'), writer.body(b'"one"'), writer.body(b"\xff\x00")
-    assert first is again
+    assert first == again
     data = (tmp_path / "r1" / first.file).read_bytes()
     for ref, key, value in ((first, "b", '"one"'), (other, "x", "/wA=")):
         record = json.loads(data[ref.offset :].split(b"\n")[0])

@@ -1,7 +1,6 @@
 """Plain JSON: which values are, how their text is written, and how any JSON text is read without loss.
 
-The text is the same with and without orjson: orjson is used only for trees without floats, whose text differs between
-the two.
+The text is the same with and without orjson: orjson is used only for trees whose floats the two write alike.
 """
 
 from __future__ import annotations
@@ -70,31 +69,44 @@ def text_of(tree: object, *, sort: bool, floats: bool) -> bytes:
 
 
 def plainness(value: object, depth: int) -> int:
-    """What a value needs. 0: the typed encoding; 1: plain JSON; 2: plain JSON with floats."""
+    """What a value needs. 0: the typed encoding; 1: plain JSON; 2: plain JSON with floats spelled differently."""
     kind = type(value)
-    if kind is str or value is None or kind is bool:
-        return PLAIN
-    if kind is int:
-        return PLAIN if INT_MIN <= cast(int, value) <= INT_MAX else 0
-    if kind is float:
-        return WITH_FLOATS if math.isfinite(cast(float, value)) else 0
-    if depth >= MAX_DEPTH:
-        return 0
     children: Iterable[object]
     if kind is dict:
-        mapping = cast("dict[object, object]", value)
-        if "$" in mapping or not all(type(key) is str for key in mapping):
+        mapping: dict[object, object] = value  # type: ignore[assignment]  # what kind says; cast would take its time
+        if depth >= MAX_DEPTH or "$" in mapping or not _TEXT.issuperset(map(type, mapping)):
             return 0
         children = mapping.values()
-    elif kind is list:
-        children = cast("list[object]", value)
+    elif kind is list and depth < MAX_DEPTH:
+        children = value  # type: ignore[assignment]  # the same
     else:
-        return 0
+        return PLAIN if kind in _ALWAYS_PLAIN else _number(value)
     worst = PLAIN
     for child in children:
-        found = PLAIN if type(child) is str else plainness(child, depth + 1)
-        if not found:
-            return 0
-        if found > worst:
+        kind = type(child)
+        if kind is str:
+            continue
+        if kind is dict or kind is list:
+            found = plainness(child, depth + 1)
+        elif kind in _ALWAYS_PLAIN or (kind is float and 1e-4 <= child < 1e16):  # type: ignore[operator]  # the same
+            continue
+        else:
+            found = _number(child)
+        if found != PLAIN:
+            if not found:
+                return 0
             worst = found
     return worst
+
+
+_TEXT = frozenset((str,))
+_ALWAYS_PLAIN = frozenset((str, bool, type(None)))
+
+
+def _number(value: object) -> int:
+    """What a number needs; nothing else is plain. From 1e-4 up to 1e16 both writers spell floats alike."""
+    if type(value) is float:
+        if 1e-4 <= value < 1e16 or -1e16 < value <= -1e-4 or value == 0.0:
+            return PLAIN
+        return WITH_FLOATS if math.isfinite(value) else 0
+    return PLAIN if type(value) is int and INT_MIN <= value <= INT_MAX else 0

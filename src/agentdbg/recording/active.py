@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agentdbg.model.canonical import loads, narrowed_paths
@@ -100,14 +99,14 @@ class ActiveCall:
         if encoded.plain or encoded.holes:
             return encoded
         lost = tuple(f"a replay gets the base type: {place}" for place in narrowed_paths(result))
-        return replace(encoded, holes=tuple(map(self.run.gate.text, lost))) if lost else encoded
+        return encoded._replace(holes=tuple(map(self.run.gate.text, lost))) if lost else encoded
 
     def _partial(self) -> Encoded | None:
         return self._yielded(None) if self._items else None
 
     def _yielded(self, returned: object) -> Encoded:
         encoded = self.run.encode({"items": self._items, "return": returned})
-        return replace(encoded, holes=(*self._item_holes, *encoded.holes))
+        return encoded._replace(holes=(*self._item_holes, *encoded.holes))
 
     def _take(self, found: Served | None) -> ServedOutcome | None:
         if found is None:

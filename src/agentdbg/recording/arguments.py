@@ -37,6 +37,11 @@ class Binder:
         names = self._names
         if names is None or len(args) > len(names):
             return None
+        if not args and len(kwargs) == len(names):
+            try:
+                return {name: kwargs[name] for name in names}
+            except KeyError:
+                return None
         found = dict(zip(names, args, strict=False))
         rest = names[len(args) :]
         taken = 0

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from agentdbg.model.canonical import Unencodable, from_tree, tree_bytes, tree_of
-from agentdbg.model.json_text import PLAIN, WITH_FLOATS, plainness, text_of
+from agentdbg.model.hashing import sha256_hex
+from agentdbg.model.json_text import PLAIN, WITH_FLOATS, loads_json, plainness, text_of
 from agentdbg.redaction.gate import Gate
 
 _TRIES = 3
@@ -13,17 +14,18 @@ _TRIES = 3
 _SALVAGE_DEPTH = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Encoded:
+class Encoded(NamedTuple):
     """Attributes:
     data: Redacted bytes in the typed encoding.
+    digest: Their SHA-256 in hex.
     tree: The same as a JSON tree; of a plain value, parts of the value itself: not to be kept beyond the call.
     plain: The tree holds no typed objects, so that it is its own value.
     holes: What could not be encoded, in words.
-    simple: Plain, without floats, and nothing in it was redacted.
+    simple: Plain, without floats that JSON writers spell differently, and nothing in it was redacted.
     """
 
     data: bytes
+    digest: str
     tree: object
     plain: bool
     holes: tuple[str, ...] = ()
@@ -39,14 +41,30 @@ def encode(value: object, gate: Gate) -> Encoded:
     """Encode and redact; a value that cannot be encoded becomes a marked placeholder, never an exception."""
     try:
         plain = plainness(value, 0)
-        if plain and gate.value(value) is value:
-            return Encoded(text_of(value, sort=False, floats=plain == WITH_FLOATS), value, True, (), plain == PLAIN)
+        if plain:
+            data = text_of(value, sort=False, floats=plain == WITH_FLOATS)
+            digest = sha256_hex(data)
+            if not gate.enabled or _is_clean(data, digest, gate):
+                return Encoded(data, digest, value, True, (), plain == PLAIN)
     except Exception:  # a lone surrogate, another thread's change: the long way copes with all of it
         pass
     tree, opaque = _tree(value, "$", 0)
     redacted = gate.value(tree)
     holes = tuple(gate.text(f"not replayable from here: cannot encode {place}") for place in opaque)
-    return Encoded(tree_bytes(redacted), redacted, tree is value, holes)
+    data = tree_bytes(redacted)
+    return Encoded(data, sha256_hex(data), redacted, tree is value, holes)
+
+
+def _is_clean(data: bytes, digest: str, gate: Gate) -> bool:
+    """Whether there is nothing to redact in a plain value; what was looked at before is known by its hash."""
+    if gate.is_clean(digest):
+        return True
+    learned = gate.learned
+    tree = loads_json(data)  # what is written is what is looked at, whatever another thread does to the value
+    if gate.value(tree) is not tree:
+        return False
+    gate.keep_clean(digest, learned)
+    return True
 
 
 def _tree(value: object, path: str, depth: int) -> tuple[object, tuple[str, ...]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import AsyncIterator, Callable, Iterator
-from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
@@ -148,7 +147,7 @@ class _Seam:
         if served is not None:
             settled(call)
             return self._serve(call, served, request)
-        token = scopes.enter(replace(call.scope, parent=call.step.id, inside_http=True))
+        token = scopes.enter(call.scope.within_http(call.step.id))
         try:
             response = handle(request)
         except BaseException as error:
@@ -199,7 +198,7 @@ class _Seam:
             if served is not None:
                 settled(call)
                 return await self._serve_async(call, served, request)
-        token = scopes.enter(replace(call.scope, parent=call.step.id, inside_http=True))
+        token = scopes.enter(call.scope.within_http(call.step.id))
         try:
             response = await handle(request)
         except BaseException as error:

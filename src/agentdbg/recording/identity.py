@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from agentdbg.model.fingerprint import SCHEME, VolatileRules, drop_volatile, fingerprint, strip_placeholders
 from agentdbg.model.hashing import sha256_hex
 from agentdbg.model.json_text import text_of
@@ -18,7 +20,7 @@ class CallIdentity:
 
     def __init__(self, volatile: VolatileRules | None = None) -> None:
         self.volatile = volatile or VolatileRules()
-        self._needles: dict[str, tuple[bytes, ...]] = {}
+        self._needles: dict[str, re.Pattern[bytes]] = {}
 
     def declare(self, tool: str, paths: tuple[str, ...]) -> None:
         """Add a tool's volatile paths to the rules."""
@@ -34,8 +36,8 @@ class CallIdentity:
             kept, _ = drop_volatile(arguments.value, self.volatile.for_call(name))
             return fingerprint(kind.value, name, kept)
         if arguments.simple and name.isascii():  # the same bytes, without looking at every value again
-            data = text_of([kind.value, name, arguments.tree], sort=True, floats=False)
-            return SCHEME + sha256_hex(strip_placeholders(data))
+            data = text_of([str.__str__(kind), name, arguments.tree], sort=True, floats=False)
+            return SCHEME + sha256_hex(strip_placeholders(data) if not data.isascii() else data)
         return fingerprint(kind.value, name, arguments.value)
 
     def _may_be_volatile(self, name: str, data: bytes) -> bool:
@@ -44,5 +46,5 @@ class CallIdentity:
         if needles is None:
             last = [path.rpartition(".")[2] for path in self.volatile.for_call(name)]
             plain = all(word.isidentifier() and word.isascii() for word in last)
-            needles = self._needles[name] = tuple(f'"{word}"'.encode() for word in last) if plain else (b"",)
-        return any(needle in data for needle in needles)
+            needles = self._needles[name] = re.compile(f'"(?:{"|".join(last)})"'.encode() if plain else b"")
+        return needles.search(data) is not None

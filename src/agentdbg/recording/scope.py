@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
     from agentdbg.recording.run import RunRecording
@@ -44,8 +44,7 @@ class Lane:
         return Lane(f"{self.path}.{next(self._inside if inside else self._children)}", self.events)
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(NamedTuple):
     """Attributes:
     run: The run being recorded.
     parent: Id of the enclosing step, or ``None`` at the top.
@@ -63,6 +62,10 @@ class Scope:
     def below(self, step: str, *, tool: bool = False) -> Scope:
         """The scope inside a step."""
         return Scope(self.run, step, self.lane, self.inside_tool or tool, self.inside_http)
+
+    def within_http(self, step: str) -> Scope:
+        """The scope in which an HTTP exchange that is being recorded takes place."""
+        return Scope(self.run, step, self.lane, self.inside_tool, True)
 
     def forked(self) -> Scope:
         """The scope of a task or thread started here."""

@@ -66,6 +66,7 @@ class Gate:
         self._surrogates: dict[int, str] = {}
         self._of_int: dict[int, int] = {}
         self._count = 0
+        self._clean: dict[str, int] = {}
         self._visitor = Visitor(self._string, self._integer, self._floating, self.body)
         _gates.add(self)
 
@@ -104,6 +105,22 @@ class Gate:
             return walk(v, self._visitor)  # type: ignore[return-value]
         except Exception:
             return self.withheld("")  # type: ignore[return-value]
+
+    def is_clean(self, digest: str) -> bool:
+        """Return whether a value with that hash was looked at, nothing was found, and nothing was learned since."""
+        return self._clean.get(digest) == self.learned
+
+    def keep_clean(self, digest: str, learned: int) -> None:
+        """Note that nothing was found in a value with that hash; ``learned`` as it was before."""
+        with self._lock:
+            if len(self._clean) >= _CACHE_ENTRIES:
+                self._clean.clear()
+            self._clean[digest] = learned
+
+    @property
+    def learned(self) -> int:
+        """Grows with everything that can change what is found in a value."""
+        return len(self._memory.order) + len(self._of_int) + len(self._surrogates)
 
     def body(self, raw: bytes) -> bytes:
         """Redact the body of a request or response; the same object when nothing was found."""

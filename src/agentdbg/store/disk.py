@@ -18,12 +18,16 @@ from dataclasses import dataclass
 from time import monotonic, sleep
 from typing import NamedTuple
 
+from agentdbg.store.descriptors import above_standard, flag, set_mode, sync, write_all
+
 MAX_OPEN_FILES = 48
 SLOW_WRITE_S = 0.25
 QUEUE_BYTES = 32 * 1024 * 1024
 QUIET_S = 1.0
 """So long must a queue have been empty before writes are direct again."""
 RETRY_S = 1.0
+TRUSTED_S = 0.02
+"""So long after a closer look, a file is known by where its number stands, which is quicker to find out."""
 LOST = -1
 QUEUED = -2
 
@@ -40,12 +44,20 @@ class Stats:
     last_error: str = ""
 
 
-class _File(NamedTuple):
-    """An open file, and how to tell that the number still means it: the agent may have closed it and opened another."""
+@dataclass(slots=True)
+class _File:
+    """An open file, and how to tell that the number still means it: the agent may have closed it and opened another.
+
+    Attributes:
+        size: Its size after the last write, and so where the number stands as long as it means this file.
+        checked: When it was last looked at more closely.
+    """
 
     fd: int
     device: int
     inode: int
+    size: int = 0
+    checked: float = 0.0
 
 
 class _Job(NamedTuple):
@@ -120,7 +132,8 @@ class Disk:
         """Append one record; returns the file's size after it, or ``LOST`` or ``QUEUED``."""
         if self._queue is not None and (found := self._append_later(path, record, droppable)) is not None:
             return found
-        if not self._lock.acquire(timeout=SLOW_WRITE_S):
+        lock = self._lock
+        if not lock.acquire(False) and not lock.acquire(timeout=SLOW_WRITE_S):
             self._start_queue()  # another thread's write hangs
             later = self._append_later(path, record, droppable)
             return LOST if later is None else later
@@ -129,7 +142,7 @@ class Disk:
             if self._failed_at and began - self._failed_at < RETRY_S:
                 self.stats.dropped += 1
                 return LOST
-            end = self._write(path, record)
+            end = self._write(path, record, began)
             if monotonic() - began > SLOW_WRITE_S:
                 self._start_queue()
             return end
@@ -138,7 +151,7 @@ class Disk:
             self.failed(error)
             return LOST
         finally:
-            self._lock.release()
+            lock.release()
 
     def replace(self, path: str, data: bytes) -> bool:
         """Write a whole file atomically; ``False`` when it could not be written."""
@@ -186,50 +199,53 @@ class Disk:
 
     # -- direct -----------------------------------------------------------------------------------
 
-    def _write(self, path: str, record: bytes) -> int:
+    def _write(self, path: str, record: bytes, now: float) -> int:
         file = self._files.get(path)
-        size = LOST if file is None else self._size(path, file)
-        if file is None or size == LOST:
+        if file is None or not self._still_means(path, file, now):
             file = self._open(path)
-            size = os.fstat(file.fd).st_size
-        fd = file.fd
+        fd, length = file.fd, len(record)
         written = os.write(fd, record)
-        if written < len(record):
-            _write_all(fd, record[written:])
+        if written < length:
+            write_all(fd, record[written:])
+        file.size += length
         self._failed_at = 0.0
-        self.stats.records += 1
-        self.stats.bytes += len(record)
+        stats = self.stats
+        stats.records += 1
+        stats.bytes += length
         if self._sync or (self._batch and monotonic() - self._last_sync > 1.0):
-            _sync(fd)
+            sync(fd)
             self._last_sync = monotonic()
-        return size + len(record)
+        return file.size
 
-    def _size(self, path: str, file: _File) -> int:
-        """Size of an open file that is still the one we opened, else ``LOST``.
+    def _still_means(self, path: str, file: _File, now: float) -> bool:
+        """Whether the number of an open file still means the one that we opened.
 
         Raises:
             FileNotFoundError: It was deleted.
         """
         try:
+            if now - file.checked < TRUSTED_S and os.lseek(file.fd, 0, os.SEEK_CUR) == file.size:
+                return True
             found = os.fstat(file.fd)
         except OSError:
             found = None
         if found is None or found.st_ino != file.inode or found.st_dev != file.device:
             del self._files[path]  # the agent closed it: the number is somebody else's now
-            return LOST
+            return False
         if not found.st_nlink:
             self._close(path)
             raise FileNotFoundError(errno.ENOENT, "the run's files were deleted", path)
-        return found.st_size
+        file.size, file.checked = found.st_size, now
+        return True
 
     def _open(self, path: str) -> _File:
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | _flag("O_CLOEXEC") | _flag("O_NOFOLLOW") | _flag("O_NONBLOCK")
-        fd = _above_standard(os.open(path, flags, self._file_mode))
-        _set_mode(fd, self._file_mode)
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | flag("O_CLOEXEC") | flag("O_NOFOLLOW") | flag("O_NONBLOCK")
+        fd = above_standard(os.open(path, flags, self._file_mode))
+        set_mode(fd, self._file_mode)
         found = os.fstat(fd)
         while len(self._files) >= MAX_OPEN_FILES:
             self._close(next(iter(self._files)))
-        file = self._files[path] = _File(fd, found.st_dev, found.st_ino)
+        file = self._files[path] = _File(fd, found.st_dev, found.st_ino, found.st_size)
         return file
 
     def _close(self, path: str) -> None:
@@ -258,13 +274,13 @@ class Disk:
         self._replaced += 1
         temporary = f"{path}.{self._temporary}.{threading.get_ident()}.{self._replaced}.tmp"
         try:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _flag("O_CLOEXEC") | _flag("O_NOFOLLOW")
-            fd = _above_standard(os.open(temporary, flags, self._file_mode))
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | flag("O_CLOEXEC") | flag("O_NOFOLLOW")
+            fd = above_standard(os.open(temporary, flags, self._file_mode))
             try:
-                _set_mode(fd, self._file_mode)
-                _write_all(fd, data)
+                set_mode(fd, self._file_mode)
+                write_all(fd, data)
                 if self._sync or self._batch:
-                    _sync(fd)
+                    sync(fd)
             finally:
                 os.close(fd)
             os.replace(temporary, path)
@@ -290,7 +306,7 @@ class Disk:
 
     def _append_now(self, path: str, record: bytes) -> None:
         try:
-            self._write(path, record)
+            self._write(path, record, monotonic())
         except OSError as error:
             self.stats.dropped += 1
             self.failed(error)
@@ -360,33 +376,3 @@ def _is(file: _File) -> bool:
     except OSError:
         return False
     return found.st_ino == file.inode and found.st_dev == file.device
-
-
-def _flag(name: str) -> int:
-    return int(getattr(os, name, 0))
-
-
-def _set_mode(fd: int, mode: int) -> None:
-    if hasattr(os, "fchmod"):
-        os.fchmod(fd, mode)
-
-
-def _sync(fd: int) -> None:
-    getattr(os, "fdatasync", os.fsync)(fd)
-
-
-def _above_standard(fd: int) -> int:
-    """Move a file off the numbers of the standard streams, which an agent may have closed and others write to."""
-    if fd > 2:
-        return fd
-    import fcntl
-
-    moved = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 3)
-    os.close(fd)
-    return moved
-
-
-def _write_all(fd: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(fd, view) :]

@@ -9,17 +9,17 @@ from __future__ import annotations
 import base64
 import json
 import threading
-import zlib
 from collections.abc import Mapping
 from contextlib import suppress
 from itertools import count, islice
 from time import monotonic_ns
 from time import time as wall_time
 from typing import cast
+from zlib import crc32
 
 from agentdbg.model.hashing import sha256_hex
 from agentdbg.model.records import BodyRef
-from agentdbg.store.disk import LOST, Disk
+from agentdbg.store.disk import LOST, QUEUED, Disk
 from agentdbg.store.disk import Stats as Stats
 
 try:
@@ -34,11 +34,23 @@ KNOWN_BODIES = 65_536
 
 def encode_record(members: Mapping[str, object]) -> bytes:
     """One journal record, newline before and after, checksum last."""
-    head = _dumps(members)[:-1]
-    return b'\n%b,"_c":"%08x"}\n' % (head, zlib.crc32(head))
+    return _closed(_dumps(members)[:-1])
 
 
-def _dumps(members: Mapping[str, object]) -> bytes:
+def encode_body(digest: str, data: bytes) -> bytes:
+    """The record of a body."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return encode_record({"h": digest, "n": len(data), "x": base64.b64encode(data).decode()})
+    return _closed(b'{"h":"%b","n":%d,"b":%b' % (digest.encode(), len(data), _dumps(text)))
+
+
+def _closed(head: bytes) -> bytes:
+    return b'\n%b,"_c":"%08x"}\n' % (head, crc32(head))
+
+
+def _dumps(members: Mapping[str, object] | str) -> bytes:
     if orjson is not None:
         try:
             return orjson.dumps(members)
@@ -68,7 +80,7 @@ class RunWriter:
         self._hello = hello
         self._seqs = count()
         self._lock = threading.RLock()
-        self._refs: dict[str, BodyRef] = {}
+        self._refs: dict[str, dict[str, object]] = {}
         self._lost = 0
 
     @classmethod
@@ -97,23 +109,37 @@ class RunWriter:
 
     def body(self, data: bytes) -> BodyRef:
         """Store a body once; later calls with the same bytes give the same reference."""
-        digest = sha256_hex(data)
+        ref = ref_from(self.store(data))
+        assert ref is not None
+        return ref
+
+    def store(self, data: bytes, digest: str = "") -> dict[str, object]:
+        """Like ``body``, but gives the reference as it stands in an event, to be left as it is.
+
+        Args:
+            data: The body.
+            digest: Its SHA-256 in hex, where that is known already.
+        """
+        digest = digest or sha256_hex(data)
         known = self._refs.get(digest)
         if known is not None:
             return known
         large = len(data) > LARGE_BODY
-        ref = self._large(digest, data) if large else self._small(digest, data)
-        if ref is None:
-            return BodyRef(digest, len(data), f"large/{digest}" if large else self._body_file, -1)
+        offset = self._large(digest, data) if large else self._small(digest, data)
+        file = f"large/{digest}" if large else self._body_file
+        if offset == LOST:
+            return {"sha256": digest, "size": len(data), "file": file, "offset": -1}
         if len(self._refs) >= KNOWN_BODIES:
             with self._lock:
                 self._refs = dict(islice(self._refs.items(), KNOWN_BODIES // 2, None))
+        ref: dict[str, object] = {"sha256": digest, "size": len(data), "file": file, "offset": max(offset, -1)}
         self._refs[digest] = ref
         return ref
 
     def event(self, kind: str, members: Mapping[str, object]) -> int:
         """Append one event; returns its sequence number."""
-        held = self._lock.acquire(timeout=self._disk.patience)  # whoever holds it may be stuck in a write
+        lock = self._lock
+        held = lock.acquire(False) or lock.acquire(timeout=self._disk.patience)  # its holder may be stuck in a write
         try:
             if self._hello is not None:
                 hello, self._hello = self._hello, None
@@ -125,7 +151,7 @@ class RunWriter:
             return seq
         finally:
             if held:
-                self._lock.release()
+                lock.release()
 
     def meta(self, meta: Mapping[str, object]) -> None:
         """Replace ``run.json``."""
@@ -142,31 +168,28 @@ class RunWriter:
 
     def _append(self, kind: str, members: Mapping[str, object]) -> int:
         seq = next(self._seqs)
-        event: dict[str, object] = {"e": kind, "seq": seq, "mono": monotonic_ns(), "wall": wall_time()}
-        event.update(members)
+        event = {"e": kind, "seq": seq, "mono": monotonic_ns(), "wall": wall_time(), **members}
         if self._disk.append(self._events, encode_record(event)) == LOST:
             self._lost += 1
         return seq
 
-    def _small(self, digest: str, data: bytes) -> BodyRef | None:
-        try:
-            record = encode_record({"h": digest, "n": len(data), "b": data.decode()})
-        except UnicodeDecodeError:
-            record = encode_record({"h": digest, "n": len(data), "x": base64.b64encode(data).decode()})
+    def _small(self, digest: str, data: bytes) -> int:
+        """Append a body; returns where its record begins, ``QUEUED`` or ``LOST``."""
+        record = encode_body(digest, data)
         end = self._disk.append(self._bodies, record, droppable=True)
         if end == LOST:
             self._lost += 1
-            return None
-        return BodyRef(digest, len(data), self._body_file, end - len(record) + 1 if end >= 0 else -1)
+        return end if end < 0 else end - len(record) + 1
 
-    def _large(self, digest: str, data: bytes) -> BodyRef | None:
+    def _large(self, digest: str, data: bytes) -> int:
+        """Write a body to a file of its own; returns ``QUEUED``, as it has no place in another, or ``LOST``."""
         folder = f"{self.directory}/large"
         with suppress(OSError):  # it exists, or the write below reports what is wrong
             self._disk.make_dir(folder)
-        if not self._disk.replace(f"{folder}/{digest}", data):
-            self._lost += 1
-            return None
-        return BodyRef(digest, len(data), f"large/{digest}", -1)
+        if self._disk.replace(f"{folder}/{digest}", data):
+            return QUEUED
+        self._lost += 1
+        return LOST
 
 
 def ref_members(ref: BodyRef) -> dict[str, object]:
