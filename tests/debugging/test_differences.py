@@ -7,7 +7,8 @@ import json
 import pytest
 
 from agentdbg.compare.alignment import Stopped
-from agentdbg.debugging.differences import OVER_TIME, DiffView, diff_block
+from agentdbg.debugging.differences import OVER_TIME, diff_block
+from agentdbg.debugging.divergences import DiffView
 from agentdbg.debugging.document import Halves
 from agentdbg.model.records import BodyRef
 from tests.support.memory_source import MemorySource, run_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from agentdbg.debugging.compared import compare_runs
-from agentdbg.debugging.differences import DiffView
+from agentdbg.debugging.divergences import DiffView
 from agentdbg.debugging.session import Session
 from agentdbg.model.records import Mode
 from tests.support.memory_source import MemorySource, plain_steps, run_of

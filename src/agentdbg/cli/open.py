@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import ExitStack, closing
 
 import click
 
@@ -10,8 +10,6 @@ from agentdbg.cli.addresses import is_outside
 from agentdbg.cli.commands import Verb
 from agentdbg.cli.errors import Status, Trouble
 from agentdbg.cli.invocation import Invocation, on_terminal
-from agentdbg.cli.runs import print_runs
-from agentdbg.cli.show import find_step
 from agentdbg.cli.twins import TWIN, home_of
 from agentdbg.i18n.catalogue import message
 
@@ -46,26 +44,29 @@ def open_run(
         Trouble: There is no such run or step, or no terminal to show it on.
     """
     store = invocation.open_store(store_address)
-    with closing(invocation.resolve(address, store)) as source:
+    with ExitStack() as closed:
+        opened = [closed.enter_context(closing(invocation.resolve(address, store)))]
+        source = opened[0]
         if number is not None:
+            from agentdbg.cli.show import find_step
+
             find_step(source, number)
         named = address if is_outside(source) else source.summary().run_id
-        home = home_of(source) or store
         if against is not None and against != TWIN:
             invocation.resolve(against, store, source).close()
-    if not on_terminal():
-        raise Trouble(message("error.no_terminal", run=named))
-    from agentdbg.ui.app import run_app
+        if not on_terminal():
+            raise Trouble(message("error.no_terminal", run=named))
+        from agentdbg.ui.app import run_app
 
-    run_app(
-        home,
-        address,
-        opener=lambda named: invocation.resolve(named, store),
-        against=against,
-        step=number,
-        theme=theme or invocation.settings.text("theme") or None,
-        follow=follow,
-    )
+        run_app(
+            home_of(source) or store,
+            address,
+            opener=lambda wanted: opened.pop() if opened and wanted == address else invocation.resolve(wanted, store),
+            against=against,
+            step=number,
+            theme=theme or invocation.settings.text("theme") or None,
+            follow=follow,
+        )
     return Status.SAME
 
 
@@ -73,6 +74,8 @@ def open_runs(invocation: Invocation) -> Status:
     """The run list; without a terminal the same list as text."""
     store = invocation.open_store()
     if not on_terminal():
+        from agentdbg.cli.runs import print_runs
+
         print_runs(invocation, list(store.summaries()), store.location())
         return Status.SAME
     from agentdbg.ui.app import run_app

@@ -6,10 +6,11 @@ Everything here takes time; it belongs on a worker.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
+from agentdbg.debugging.divergences import DiffView
 from agentdbg.debugging.document import Block, Halves, Line, Row, Span, Stop, Tone, row, span
+from agentdbg.debugging.marks import sign_tone
 from agentdbg.model.records import BodyRef
 from agentdbg.store.protocols import BodyMissing, RunSource
 
@@ -20,17 +21,8 @@ if TYPE_CHECKING:
 CONTEXT: Final = 3
 _SHORT: Final = 48
 _TABLE_VALUE: Final = 200
-_TONES: Final = {"=": Tone.DIM, "~": Tone.WARN, "+": Tone.OK, "-": Tone.ERROR}
 BETWEEN_RUNS: Final = {"+": "only there", "-": "only here"}
 OVER_TIME: Final = {"+": "added", "-": "removed"}
-
-
-class DiffView(StrEnum):
-    """How a difference is laid out."""
-
-    UNIFIED = "unified"
-    SIDE = "side by side"
-    TABLE = "table"
 
 
 def diff_block(
@@ -79,13 +71,8 @@ def one_sided(data: bytes, sign: str) -> Block:
     from agentdbg.debugging.jsontext import block_of
 
     block = block_of(data)
-    tone = _TONES[sign]
+    tone = sign_tone(sign)
     return Block([row((f"{sign} ", tone), *_spans(line)) for line in block.lines], raw=data)
-
-
-def sign_tone(sign: str) -> Tone:
-    """The tone of a sign."""
-    return _TONES.get(sign, Tone.WARN)
 
 
 def text_lines_of(diff: TextDiff, view: DiffView) -> list[Line]:

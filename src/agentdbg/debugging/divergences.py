@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from enum import StrEnum
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from agentdbg.debugging import marks
 from agentdbg.debugging.compared import ComparedRun
-from agentdbg.debugging.differences import DiffView
 from agentdbg.debugging.document import Stop
 from agentdbg.model.records import Json, RunSummary, Step
 from agentdbg.store.protocols import RunSource
@@ -19,6 +19,14 @@ Suggest: TypeAlias = "Callable[[Stop], tuple[str | None, str]]"
 
 _NEAR: Final = 400
 """Steps around the ordinal of the source's step in which its replay is looked for."""
+
+
+class DiffView(StrEnum):
+    """How a difference is laid out."""
+
+    UNIFIED = "unified"
+    SIDE = "side by side"
+    TABLE = "table"
 
 
 class Divergences:

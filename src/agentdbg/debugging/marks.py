@@ -11,6 +11,15 @@ from agentdbg.model.records import Effect, Json, Kind, RunStatus, RunSummary, St
 
 OUTWARD: Final = (Effect.WRITE, Effect.EXTERNAL)
 _FAILED: Final = (StepStatus.ERROR, StepStatus.TIMED_OUT)
+_SIGN_TONES: Final = {"=": Tone.DIM, "~": Tone.WARN, "+": Tone.OK, "-": Tone.ERROR}
+_STATUS_TONES: Final = {RunStatus.OK: Tone.OK, RunStatus.RUNNING: Tone.ACCENT, RunStatus.WAITING: Tone.ACCENT}
+STATUS_SIGNS: Final = {
+    RunStatus.OK: "✓",
+    RunStatus.RUNNING: "●",
+    RunStatus.WAITING: "◆",
+    RunStatus.FAILED: "✗",
+    RunStatus.LOST: "?",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,3 +137,13 @@ def is_live(summary: RunSummary) -> bool:
     """Whether new steps may still come: a run that waits for a person has often ended its process."""
     waiting = summary.status is RunStatus.WAITING and summary.ended_at is None
     return summary.status is RunStatus.RUNNING or waiting
+
+
+def status_tone(status: RunStatus) -> Tone:
+    """The tone of a run's status."""
+    return _STATUS_TONES.get(status, Tone.ERROR)
+
+
+def sign_tone(sign: str) -> Tone:
+    """The tone of a sign: equal, changed, added, removed."""
+    return _SIGN_TONES.get(sign, Tone.WARN)

@@ -15,7 +15,6 @@ from agentdbg.ui import guard, tones
 from agentdbg.ui.keymap import resolve as resolve_keys
 from agentdbg.ui.screens.base import ActionScreen
 from agentdbg.ui.screens.debugger import DebuggerScreen
-from agentdbg.ui.screens.runs import RunsScreen
 from agentdbg.ui.theming import DEFAULT_THEME, load_themes
 
 
@@ -83,7 +82,7 @@ class AgentDbg(guard.GuardedApp, inherit_bindings=False):
                 screen = self._debugger_on(self.opener(self._address), self._step, self._against)
             except Exception as error:  # a run that cannot be opened is a banner
                 problem = words_for(self._address, error)
-        self._root = screen = screen or RunsScreen(problem)
+        self._root = screen = screen or self._run_list(problem)
         self.push_screen(screen)
         if self.problems:
             self.call_after_refresh(screen.say, self.problems[0], Tone.WARN)
@@ -136,6 +135,12 @@ class AgentDbg(guard.GuardedApp, inherit_bindings=False):
         if step is not None:
             session.goto_number(step)
         return DebuggerScreen(session, against=against)
+
+    @staticmethod
+    def _run_list(problem: str) -> ActionScreen:
+        from agentdbg.ui.screens.runs import RunsScreen
+
+        return RunsScreen(problem)
 
     def _load_themes(self, wanted: str | None) -> None:
         loaded = load_themes()

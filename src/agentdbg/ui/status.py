@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from agentdbg.debugging import marks
 from agentdbg.debugging.document import Span, Tone, duration_words, span
+from agentdbg.debugging.marks import STATUS_SIGNS, status_tone
 from agentdbg.debugging.session import Session
-from agentdbg.debugging.tabs.summary import STATUS_SIGNS, status_tone
 from agentdbg.model.records import Mode, RunSummary
 
 _MODES = {Mode.EXACT: " EXACT ", Mode.REGRESSION: " LIVE "}

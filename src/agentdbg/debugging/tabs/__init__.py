@@ -4,41 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
+from types import ModuleType
 from typing import Final
 
 from agentdbg.debugging.document import Document, Tone, fixed, note
 from agentdbg.debugging.session import Session
 from agentdbg.debugging.tabs.common import labelled
-from agentdbg.debugging.tabs.diff import diff_tab
-from agentdbg.debugging.tabs.input import input_tab
-from agentdbg.debugging.tabs.output import output_tab
-from agentdbg.debugging.tabs.raw import raw_tab
-from agentdbg.debugging.tabs.state import state_tab
-from agentdbg.debugging.tabs.summary import summary_tab
-from agentdbg.debugging.tabs.tool import tool_tab
-from agentdbg.debugging.tabs.versions import versions_tab
 from agentdbg.model.records import Kind, Step
 
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    """A detail tab: the digit that opens it, its title, and what makes its document."""
+    """A detail tab: the digit that opens it, and its title. Its module, of the same name, is loaded when shown."""
 
     id: str
     digit: str
     title: str
-    build: Callable[[Session], Document]
+
+    def build(self, session: Session) -> Document:
+        """What it says about the selected step."""
+        build: Callable[[Session], Document] = getattr(_module(self.id), f"{self.id}_tab")
+        return build(session)
 
 
 TABS: Final[tuple[Tab, ...]] = (
-    Tab("summary", "0", "Summary", summary_tab),
-    Tab("input", "1", "Input", input_tab),
-    Tab("output", "2", "Output", output_tab),
-    Tab("state", "3", "State", state_tab),
-    Tab("tool", "4", "Tool", tool_tab),
-    Tab("diff", "5", "Diff", diff_tab),
-    Tab("versions", "6", "Versions", versions_tab),
-    Tab("raw", "7", "Raw", raw_tab),
+    Tab("summary", "0", "Summary"),
+    Tab("input", "1", "Input"),
+    Tab("output", "2", "Output"),
+    Tab("state", "3", "State"),
+    Tab("tool", "4", "Tool"),
+    Tab("diff", "5", "Diff"),
+    Tab("versions", "6", "Versions"),
+    Tab("raw", "7", "Raw"),
 )
 
 _TELLING: Final = {
@@ -55,6 +53,10 @@ _TELLING: Final = {
     Kind.CONFIG: "raw",
     Kind.MESSAGE: "raw",
 }
+
+
+def _module(tab_id: str) -> ModuleType:
+    return import_module(f"{__name__}.{tab_id}")
 
 
 def tab(tab_id: str) -> Tab:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from functools import partial
 
 from agentdbg.debugging.compared import ComparedRun
-from agentdbg.debugging.differences import diff_block, sign_tone
+from agentdbg.debugging.differences import diff_block
 from agentdbg.debugging.document import Document, Row, Section, Span, Tone, computed, fixed, note, span
+from agentdbg.debugging.marks import sign_tone
 from agentdbg.debugging.session import Session
 from agentdbg.debugging.tabs.common import heading, labelled, short
 from agentdbg.debugging.tabs.segments import table_sections

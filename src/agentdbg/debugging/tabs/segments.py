@@ -8,9 +8,10 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from agentdbg.debugging.compared import ComparedRun, input_rows
-from agentdbg.debugging.differences import BETWEEN_RUNS, OVER_TIME, diff_block, one_sided, sign_tone
+from agentdbg.debugging.differences import BETWEEN_RUNS, OVER_TIME, diff_block, one_sided
 from agentdbg.debugging.document import Block, Row, Section, Stop, Tone, computed, fixed, row, size_words
 from agentdbg.debugging.jsontext import block_of
+from agentdbg.debugging.marks import sign_tone
 from agentdbg.debugging.session import Session
 from agentdbg.debugging.tabs.common import labelled, missing_row, short
 from agentdbg.debugging.tabs.speech import spoken_in, spoken_lines

@@ -19,26 +19,19 @@ from agentdbg.debugging.document import (
     note,
     row,
 )
+from agentdbg.debugging.marks import STATUS_SIGNS, status_tone
 from agentdbg.debugging.overview import Overview, Tally
 from agentdbg.debugging.session import Session
 from agentdbg.debugging.tabs.common import effect_span, heading, labelled, missing_row
 from agentdbg.debugging.tabs.output import read_answer
 from agentdbg.debugging.tabs.speech import spoken_in, text_rows
 from agentdbg.model.canonical import loads_json
-from agentdbg.model.records import Kind, Mode, RunStatus, RunSummary, Step
+from agentdbg.model.records import Kind, Mode, RunSummary, Step
 from agentdbg.model.safe_text import SafeText
 from agentdbg.store.protocols import BodyMissing
 
 _FIRST_STEPS = 50
 _LISTED = 12
-_STATUS_TONES = {RunStatus.OK: Tone.OK, RunStatus.RUNNING: Tone.ACCENT, RunStatus.WAITING: Tone.ACCENT}
-STATUS_SIGNS = {
-    RunStatus.OK: "✓",
-    RunStatus.RUNNING: "●",
-    RunStatus.WAITING: "◆",
-    RunStatus.FAILED: "✗",
-    RunStatus.LOST: "?",
-}
 
 
 def summary_tab(session: Session) -> Document:
@@ -76,11 +69,6 @@ def _twin(session: Session) -> list[Section]:
         return Block([labelled("Run", (run_id, Tone.STRONG)), labelled("Why", why)])
 
     return [computed("twin", heading("Suggested twin", ("  = and enter compares", Tone.DIM)), look)]
-
-
-def status_tone(status: RunStatus) -> Tone:
-    """The tone of a run's status."""
-    return _STATUS_TONES.get(status, Tone.ERROR)
 
 
 def _problem(text: str) -> Row:

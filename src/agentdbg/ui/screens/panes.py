@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from textual import on, work
 from textual.worker import get_current_worker
 
-from agentdbg.debugging.copies import Copy, copies
 from agentdbg.debugging.document import Section, Tone, load
 from agentdbg.debugging.session import Session
 from agentdbg.debugging.tabs import tab_for
 from agentdbg.store.protocols import BodyMissing
-from agentdbg.ui.copying import Copied, copy_out, edit
 from agentdbg.ui.keymap import textual_key
 from agentdbg.ui.messages import BlocksLoaded
 from agentdbg.ui.screens.base import ActionScreen
 from agentdbg.ui.widgets.bars import TabBar
 from agentdbg.ui.widgets.body import BodyView
 from agentdbg.ui.widgets.lines import LineView
+
+if TYPE_CHECKING:
+    from agentdbg.debugging.copies import Copy
 
 WIDE: Final = 100
 """Cells of the detail from which two columns fit."""
@@ -152,6 +153,7 @@ class PanesScreen(ActionScreen):
 
     def open_copies(self) -> None:
         """Ask what to copy."""
+        from agentdbg.debugging.copies import copies
         from agentdbg.ui.screens.copies import CopyScreen
 
         app = self.debugger
@@ -180,11 +182,15 @@ class PanesScreen(ActionScreen):
             self._copy(body, "body")
 
     def _copy(self, data: bytes, what: str) -> None:
-        outcome: Copied = copy_out(self.app, data, what, confirmed=data == self._warned)
+        from agentdbg.ui.copying import copy_out
+
+        outcome = copy_out(self.app, data, what, confirmed=data == self._warned)
         self._warned = data if outcome.asks else None
         self.say(outcome.message, outcome.tone)
 
     def open_editor(self) -> None:
         """Open the body in $EDITOR."""
+        from agentdbg.ui.copying import edit
+
         body = self._body.body()
         self.say(*edit(self.app, body if body is not None else self._body.value().encode("utf-8", "surrogatepass")))

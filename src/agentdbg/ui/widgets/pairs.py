@@ -8,8 +8,8 @@ from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 
 from agentdbg.debugging.compared import ComparedRun
-from agentdbg.debugging.differences import sign_tone
 from agentdbg.debugging.document import Span, Tone, duration_words, span
+from agentdbg.debugging.marks import sign_tone
 from agentdbg.model.records import Step
 from agentdbg.model.safe_text import safe_line
 from agentdbg.ui.text import Palette, segments

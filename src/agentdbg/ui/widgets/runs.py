@@ -8,9 +8,8 @@ from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 
 from agentdbg.debugging.document import Span, Tone, duration_words, span
-from agentdbg.debugging.marks import is_live
+from agentdbg.debugging.marks import STATUS_SIGNS, is_live, status_tone
 from agentdbg.debugging.runlist import RunRow
-from agentdbg.debugging.tabs.summary import STATUS_SIGNS, status_tone
 from agentdbg.model.records import Mode, RunSummary
 from agentdbg.model.safe_text import safe_line
 from agentdbg.ui.text import Palette, segments

@@ -5,9 +5,8 @@ from __future__ import annotations
 from rich.segment import Segment
 
 from agentdbg.debugging.compared import ComparedRun
-from agentdbg.debugging.differences import sign_tone
 from agentdbg.debugging.document import Span, Tone, duration_words, span
-from agentdbg.debugging.marks import Mark
+from agentdbg.debugging.marks import Mark, sign_tone
 from agentdbg.debugging.session import Session
 from agentdbg.debugging.tabs.common import effect_span, short
 from agentdbg.model.records import Kind, Step, StepStatus
