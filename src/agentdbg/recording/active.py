@@ -148,6 +148,8 @@ def record_served(run: RunRecording, scope: Scope, step: OpenStep, found: Served
         members["error"] = {key: value for key, value in found.error.items() if key != "args"}
     if found.attrs:
         members["attrs"] = dict(found.attrs)
+    if found.turn:
+        members["turn"] = list(found.turn)
     run.end(scope, step, found.status, found.result, members=members)
 
 

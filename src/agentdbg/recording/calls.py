@@ -43,7 +43,7 @@ class Served:
         error: ``{"type", "module", "args"}`` of a recorded exception.
         attrs: Attributes of the recorded outcome.
         stream: Bodies of a recorded stream, in order.
-        dropped: Volatile paths through which the match went.
+        turn: Turn of the event loop in which it ended, for the replay's own record.
     """
 
     step: str
@@ -52,6 +52,7 @@ class Served:
     error: Mapping[str, Json] | None = None
     attrs: Mapping[str, Json] = field(default_factory=dict)
     stream: tuple[bytes, ...] = ()
+    turn: tuple[int, ...] = ()
 
 
 class ReplayStop(BaseException):

@@ -20,6 +20,7 @@ from agentdbg.recording.facts import RunFacts, meta
 from agentdbg.recording.identity import CallIdentity
 from agentdbg.recording.pins import MAX_DRAWS_PER_RUN, real_monotonic_ns, real_time
 from agentdbg.recording.scope import Lane, Scope
+from agentdbg.recording.turns import note_turn
 from agentdbg.redaction.gate import Gate
 from agentdbg.store.journal import RunWriter, ref_members
 
@@ -133,6 +134,7 @@ class RunRecording:
         if kind in _CALL_KINDS:
             call_print = self._identity.fingerprint(kind, name, arguments, identity)
             event["fp"] = call_print
+            note_turn(scope, event)
         if arguments is not None:
             event["args"] = self._writer.store(arguments.data, arguments.digest)
             arguments_hash = arguments_hash or arguments.digest
@@ -175,6 +177,8 @@ class RunRecording:
             event.update(members)
         if holes:
             event["holes"] = holes
+        if step.kind in _CALL_KINDS:
+            note_turn(scope, event)
         self._write(scope, "outcome", event)
         if step.call is not None and self.recorder.answerer is not None:
             self.recorder.answerer.finished(step.call, status)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from agentdbg.model.canonical import loads, loads_json
-from agentdbg.model.fingerprint import VolatileRules, drop_volatile, fingerprint
+from agentdbg.model.fingerprint import SCHEME, VolatileRules, drop_volatile, fingerprint
 from agentdbg.model.records import BodyRef, Json, Kind, Segment, Step, StepStatus
 from agentdbg.model.segments import Part, join_request
 from agentdbg.store.journal import ref_from
@@ -18,6 +18,8 @@ from agentdbg.store.protocols import BodyMissing
 if TYPE_CHECKING:
     from agentdbg.store.reader import DirectoryRunSource
 
+AT_ONCE_NS = 100_000
+"""Outcomes that are less apart, with nothing between them, are taken to be of one turn where turns are not known."""
 CALL_KINDS = frozenset((Kind.MODEL, Kind.TOOL, Kind.HTTP, Kind.APPROVAL))
 
 
@@ -29,6 +31,9 @@ class RecordedCall:
         asked: Position of the intent among all intents and outcomes of served calls.
         ended: Position of the outcome, or ``None`` when the record has none.
         gap: Seconds that had passed since the position before that.
+        yields: Its event loop turned while the call went on.
+        turn: Loop, turn, burst and count of the outcome, as in the record.
+        burst: Number of the burst, and the count in it; see `agentdbg.recording.turns`.
         error: Type, module, message and decoded argument list of a recorded exception.
     """
 
@@ -46,6 +51,9 @@ class RecordedCall:
     attrs: Mapping[str, Json] = field(default_factory=dict)
     stream: tuple[str, ...] = ()
     gap: float = 0.0
+    yields: bool = False
+    turn: tuple[int, ...] = ()
+    burst: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +106,23 @@ def served_steps(steps: Any) -> Iterator[Step]:
         yield step
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class _Moment:
+    """When an intent or outcome was written; ``turn`` is that of its event loop, where one ran."""
+
+    mono: float
+    seq: int
+    writer: str
+    turn: tuple[int, ...] = field(compare=False)
+
+
+@dataclass(slots=True)
+class _Found:
+    call: RecordedCall
+    asked: _Moment
+    ended: _Moment | None
+
+
 class _Builder:
     def __init__(self, source: DirectoryRunSource, rules: VolatileRules) -> None:
         self._source = source
@@ -105,7 +130,7 @@ class _Builder:
         self._bodies: dict[str, bytes] = {}
         self._missing: list[str] = []
         self._surrogates: list[tuple[int, str]] = []
-        self._found: list[tuple[RecordedCall, tuple[float, int], tuple[float, int] | None]] = []
+        self._found: list[_Found] = []
 
     def add(self, step: Step) -> None:
         """Take one step: redacted integers of all, outcomes of calls."""
@@ -120,6 +145,7 @@ class _Builder:
         streams = attrs.pop("stream", None) if "stream" in attrs else None
         refs = [ref for ref in map(ref_from, cast("list[Json]", streams or [])) if ref is not None]
         result = ref_from((outcome or {}).get("result"))
+        asked, ended = _moment(step, intent), None if outcome is None else _moment(step, outcome)
         call = RecordedCall(
             step=step.id,
             kind=step.kind.value,
@@ -134,21 +160,26 @@ class _Builder:
             error=self._error(step, outcome),
             attrs=attrs,
             stream=tuple(key for key in (self._keep(step, ref) for ref in refs) if key is not None),
+            yields=ended is not None and len(ended.turn) == 4 and len(asked.turn) == 2 and ended.turn[:2] != asked.turn,
+            turn=() if ended is None else ended.turn,
         )
-        self._found.append((call, _moment(intent), None if outcome is None else _moment(outcome)))
+        self._found.append(_Found(call, asked, ended))
 
     def cassette(self, ends_early: bool) -> Cassette:
         """Put the calls' intents and outcomes into one order."""
-        moments = sorted(
-            [(asked, i, False) for i, (_, asked, _) in enumerate(self._found)]
-            + [(ended, i, True) for i, (_, _, ended) in enumerate(self._found) if ended is not None]
-        )
-        places: dict[tuple[int, bool], int] = {(i, end): place for place, (_, i, end) in enumerate(moments)}
-        calls = []
-        for i, (call, _, _) in enumerate(self._found):
-            ended = places.get((i, True))
-            gap = (moments[ended][0][0] - moments[ended - 1][0][0]) / 1e9 if ended else 0.0
-            calls.append(replace(call, asked=places[i, False], ended=ended, gap=gap))
+        moments = [(found.asked, i, False) for i, found in enumerate(self._found)]
+        moments += [(found.ended, i, True) for i, found in enumerate(self._found) if found.ended is not None]
+        moments.sort()
+        numbers = _burst_numbers([moment for moment, _, is_end in moments if is_end])
+        asked: dict[int, int] = {}
+        ended: dict[int, dict[str, Any]] = {}
+        for place, (moment, i, is_end) in enumerate(moments):
+            if is_end:
+                gap = (moment.mono - moments[place - 1][0].mono) / 1e9 if place else 0.0
+                ended[i] = {"ended": place, "gap": gap, "burst": numbers[len(ended)]}
+            else:
+                asked[i] = place
+        calls = [replace(found.call, asked=asked[i], **ended.get(i, {})) for i, found in enumerate(self._found)]
         calls.sort(key=lambda call: call.asked)
         missing, surrogates = tuple(self._missing), tuple(self._surrogates)
         return Cassette(tuple(calls), self._draws(), self._bodies, missing, ends_early, surrogates)
@@ -165,8 +196,10 @@ class _Builder:
         return tuple(found)
 
     def _identity(self, step: Step, intent: Mapping[str, Json]) -> str:
-        """The fingerprint, computed again from the bodies; the stored one where they are gone."""
+        """The stored fingerprint; one of another scheme is computed again from the bodies, where they are there."""
         stored = step.fingerprint or ""
+        if stored.startswith(SCHEME):
+            return stored
         try:
             about = identity_of(self._source, step, intent)
         except (BodyMissing, ValueError):
@@ -239,14 +272,17 @@ def write(cassette: Cassette, directory: str) -> None:
     calls = [{name: getattr(call, name) for name in RecordedCall.__dataclass_fields__} for call in cassette.calls]
     with open(f"{directory}/calls.json", "x", encoding="ascii") as text:
         found = {"calls": calls, "draws": cassette.draws, "offsets": offsets, "ends_early": cassette.ends_early}
-        json.dump({**found, "surrogates": cassette.surrogates}, text)
+        text.write(json.dumps({**found, "surrogates": cassette.surrogates}))
 
 
 def read(directory: str) -> Cassette:
     """Read what ``write`` wrote; bodies are read when they are served."""
     with open(f"{directory}/calls.json", "rb") as file:
         found = json.load(file)
-    calls = tuple(RecordedCall(**{**call, "stream": tuple(call["stream"])}) for call in found["calls"])
+    calls = tuple(
+        RecordedCall(**{**call, **{name: tuple(call[name] or ()) for name in ("stream", "turn", "burst")}})
+        for call in found["calls"]
+    )
     draws = tuple((lane, source, site, value) for lane, source, site, value in found["draws"])
     surrogates = tuple((int(number), str(placeholder)) for number, placeholder in found["surrogates"])
     bodies = _Bodies(f"{directory}/bodies", found["offsets"])
@@ -292,6 +328,42 @@ def _surrogates(event: Mapping[str, Json]) -> Iterator[tuple[int, str]]:
             yield pair[0], pair[1]
 
 
-def _moment(event: Mapping[str, Json]) -> tuple[float, int]:
-    mono, seq = event.get("mono"), event.get("seq")
-    return (float(mono) if isinstance(mono, int | float) else 0.0, seq if isinstance(seq, int) else 0)
+def _moment(step: Step, event: Mapping[str, Json]) -> _Moment:
+    mono, seq, turn = event.get("mono"), event.get("seq"), event.get("turn")
+    numbers = [item for item in turn if isinstance(item, int)] if isinstance(turn, list) else []
+    return _Moment(
+        float(mono) if isinstance(mono, int | float) else 0.0,
+        seq if isinstance(seq, int) else 0,
+        step.id.partition(":")[0],
+        tuple(numbers),
+    )
+
+
+def _burst_numbers(outcomes: Sequence[_Moment]) -> list[tuple[int, ...]]:
+    """The number of each outcome's burst and its count in it, in recorded order."""
+    found: list[tuple[int, ...]] = []
+    known: dict[tuple[object, ...], int] = {}
+    before: _Moment | None = None
+    for n, this in enumerate(outcomes):
+        if len(this.turn) == 4:
+            loop, _, burst, ticks = this.turn
+            found.append((known.setdefault((this.writer, loop, burst), n), ticks))
+        elif this.turn or before is None or before.turn or not _at_once(before, this):
+            found.append(())
+        else:  # recorded by a version that counted no turns
+            found[-1] = found[-1] or (n - 1, 0)
+            found.append((found[-1][0], 0))
+        before = this
+    return found
+
+
+def _at_once(a: _Moment, b: _Moment) -> bool:
+    return a.writer == b.writer and b.seq == a.seq + 1 and b.mono - a.mono < AT_ONCE_NS
+
+
+def bursts(calls: Sequence[RecordedCall]) -> Iterator[Mapping[int, int]]:
+    """The bursts of more than one outcome: position of each to its count, in recorded order."""
+    found: dict[int, dict[int, int]] = {}
+    for ended, burst in sorted((call.ended, call.burst) for call in calls if call.ended is not None and call.burst):
+        found.setdefault(burst[0], {})[ended] = burst[1]
+    return (burst for burst in found.values() if len(burst) > 1)

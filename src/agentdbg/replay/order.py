@@ -1,0 +1,269 @@
+"""Gives recorded outcomes out in the recorded order of completion, each when the program has done with the last one.
+
+Outcomes that were there within a few turns of one event loop, before the program came to rest, are a *burst*. They come
+the same number of turns apart again, so that whoever waits for the first of them sees as many as it saw then. The turns
+are counted as `agentdbg.recording.turns` counted them.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.recording.calls import ReplayStop
+from agentdbg.recording.turns import MARKERS, NEAR
+from agentdbg.replay.cassette import RecordedCall, bursts
+from agentdbg.replay.clock import real_monotonic
+from agentdbg.replay.settling import Threads, loop_rests, settle_time
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop, Future
+
+STALL_S = 2.0
+"""How long an outcome waits for its turn while nothing else happens; then the order is reported as not kept."""
+NEVER = inf
+_TICK_S = 0.0005
+_TURNS = 64
+"""Turns that a loop without rest gets at least, however slow the machine is."""
+
+
+@dataclass(slots=True, eq=False)
+class _Sleeper:
+    """A task that waits for an outcome's turn."""
+
+    place: float
+    loop: AbstractEventLoop
+    future: Future[None]
+    gap: float
+
+    def wake(self) -> None:
+        """Let the task go on."""
+        if not self.future.done():
+            self.future.set_result(None)
+
+
+class _Burst:
+    """The outcomes of one burst, which all belong to one event loop.
+
+    Markers go through the loop's queue as they did while recording. What is put into the queue ahead of a marker runs
+    when the markers that are in the queue then have been counted.
+    """
+
+    def __init__(self, ticks: Mapping[int, int], arrive: Callable[..., None]) -> None:
+        self._left = list(ticks.items())
+        self._arrive = arrive
+        self._ticks = 0
+        self._markers = 0
+
+    def counts(self, place: float) -> bool:
+        """Whether an outcome is still to be released here."""
+        return self._markers > 0 and any(each == place for each, _ in self._left)
+
+    def ended(self, place: int, loop: AbstractEventLoop) -> None:
+        """An outcome of the burst is in the replay's record."""
+        self._left = [each for each in self._left if each[0] != place]
+        self._advance(loop, self._markers)
+        if self._left and self._markers < MARKERS:
+            self._markers += 1
+            loop.call_soon(self._tick, loop, NEAR)
+
+    def _tick(self, loop: AbstractEventLoop, turns: int) -> None:
+        self._ticks += 1
+        self._advance(loop, self._markers - 1)
+        if turns > 1 and self._left:
+            loop.call_soon(self._tick, loop, turns - 1)
+            return
+        self._markers -= 1
+        if not self._markers:
+            left, self._left = self._left, []
+            for place, _ in left:
+                self._arrive(loop, place, at_once=False)
+
+    def _advance(self, loop: AbstractEventLoop, ahead: int) -> None:
+        """Let those come that shall run when the markers ahead have been counted."""
+        while self._left and self._left[0][1] <= self._ticks + ahead:
+            place, _ = self._left.pop(0)
+            self._arrive(loop, place, at_once=True)
+
+
+class CompletionOrder:
+    """Thread-safe.
+
+    Attributes:
+        changed: The lock of a replay's answers; notified whenever a place is taken.
+        lost: An outcome was given out before its turn, after a wait.
+        end: The place behind all others.
+    """
+
+    def __init__(self, calls: Sequence[RecordedCall], stopped: Callable[[], ReplayStop | None]) -> None:
+        self.changed = threading.Condition(threading.RLock())
+        self.lost = False
+        self._calls = calls
+        self._stopped = stopped
+        self.end = sum(1 + (call.ended is not None) for call in calls)
+        self._taken = [False] * self.end
+        self._cursor = 0
+        self._progress = real_monotonic()
+        self._sleepers: list[_Sleeper] = []
+        self._threads = Threads()
+        self._askers: dict[str, int] = {}
+        self._bursts: dict[float, _Burst] = {}
+        for burst in bursts(calls):
+            self._bursts.update(dict.fromkeys(burst, _Burst(burst, self._arrive)))
+
+    # -- places -----------------------------------------------------------------------------------
+
+    def asked(self, call: RecordedCall) -> None:
+        """The program makes a recorded call."""
+        self._askers[call.step] = threading.get_ident()
+        self._threads.note()
+        self.take(call.asked)
+
+    def take(self, place: int) -> None:
+        """A recorded intent or outcome is in the replay's record."""
+        if (loop := _running_loop()) is not None and (burst := self._bursts.get(place)) is not None:
+            burst.ended(place, loop)
+        with self.changed:
+            self._taken[place] = True
+            while self._cursor < self.end and self._taken[self._cursor]:
+                self._cursor += 1
+            self._progress = real_monotonic()
+            self.changed.notify_all()
+            ready = [each for each in self._sleepers if each.place <= self._cursor and not self._comes(each)]
+            for sleeper in ready:
+                self._sleepers.remove(sleeper)
+        for sleeper in ready:
+            self._soon(sleeper)
+
+    def wake_all(self) -> None:
+        """The replay is over: whoever waits finds out."""
+        with self.changed:
+            self.changed.notify_all()
+            sleepers, self._sleepers = self._sleepers, []
+        for sleeper in sleepers:
+            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                sleeper.loop.call_soon_threadsafe(sleeper.wake)
+
+    def _is_turn(self, place: float) -> bool:
+        if (stop := self._stopped()) is not None:
+            raise stop
+        if self._cursor >= place:
+            return True
+        if place < self.end and real_monotonic() - self._progress >= STALL_S:
+            self.lost = True
+            return True
+        return False
+
+    # -- threads ----------------------------------------------------------------------------------
+
+    def wait(self, place: float, gap: float = 0.0) -> None:
+        """Block until an outcome's turn has come."""
+        with self.changed:
+            if self._cursor >= place and self._stopped() is None and self._threads.alone:
+                return
+            in_loop = _running_loop() is not None
+            while not self._is_turn(place) and not (in_loop and self._blocked_by_me(place)):
+                self.changed.wait(STALL_S / 4)
+            if not in_loop:
+                self._threads.await_rest(gap, self.changed.wait)
+
+    def _blocked_by_me(self, place: float) -> bool:
+        """Whether all that is to come first is up to tasks of this thread's own loop, which cannot go on meanwhile.
+
+        Of a call that was not made yet it is not known who will make it; if one thread made all others, it is that one.
+        """
+        me = threading.get_ident()
+        alone = set(self._askers.values()) == {me}
+        return place < self.end and all(
+            alone if call.step not in self._askers else self._askers[call.step] == me
+            for call in self._calls
+            if call.asked < place and self._is_due(call, place)
+        )
+
+    def _is_due(self, call: RecordedCall, place: float) -> bool:
+        """Whether a call's intent or outcome has to come before a place and has not."""
+        ended = call.ended is not None and call.ended < place and not self._taken[call.ended]
+        return ended or not self._taken[call.asked]
+
+    # -- tasks ------------------------------------------------------------------------------------
+
+    async def wait_async(self, place: float, gap: float = 0.0, *, yields: bool = False) -> None:
+        """Suspend the task until an outcome's turn has come.
+
+        Args:
+            place: The outcome's.
+            gap: Seconds that had passed before it.
+            yields: While recording, others came to run before it, so they shall here.
+        """
+        import asyncio
+
+        loop = asyncio.get_running_loop()
+        while True:
+            with self.changed:
+                due = self._is_turn(place)
+                if due and not yields:
+                    return
+                sleeper = _Sleeper(place, loop, loop.create_future(), gap)
+                if not due:
+                    self._sleepers.append(sleeper)
+            if due:
+                self._soon(sleeper)
+            yields = False
+            timer = None if place >= self.end else loop.call_later(STALL_S / 4, sleeper.wake)
+            try:
+                await sleeper.future
+            finally:
+                if timer is not None:
+                    timer.cancel()
+                with self.changed:
+                    if sleeper in self._sleepers:
+                        self._sleepers.remove(sleeper)
+
+    def _soon(self, sleeper: _Sleeper) -> None:
+        loop, until = sleeper.loop, self._progress + settle_time(sleeper.gap)
+        call = loop.call_soon if loop is _running_loop() else loop.call_soon_threadsafe
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            call(self._release_at_rest, sleeper, until, 0)
+
+    def _release_at_rest(self, sleeper: _Sleeper, until: float, turns: int) -> None:
+        """Release an outcome once the program has nothing left to do with the last one."""
+        if self._stopped() is None and not sleeper.future.done():
+            late = real_monotonic() >= until
+            if not loop_rests(sleeper.loop) and not (late and turns >= _TURNS):
+                sleeper.loop.call_soon(self._release_at_rest, sleeper, until, turns + 1)
+                return
+            if not late and not self._threads.others_rest():
+                sleeper.loop.call_later(_TICK_S, self._release_at_rest, sleeper, until, turns)
+                return
+        sleeper.wake()
+
+    def _comes(self, sleeper: _Sleeper) -> bool:
+        """Whether an outcome will be released by the count of its burst."""
+        burst = self._bursts.get(sleeper.place)
+        return burst is not None and burst.counts(sleeper.place)
+
+    def _arrive(self, loop: AbstractEventLoop, place: float, *, at_once: bool) -> None:
+        """An outcome's turn of its burst has come, or its burst has ended without it."""
+        with self.changed:
+            found = [each for each in self._sleepers if each.place == place and each.loop is loop]
+            if not at_once:
+                found = [each for each in found if each.place <= self._cursor]
+            for sleeper in found:
+                self._sleepers.remove(sleeper)
+        for sleeper in found:
+            if at_once:
+                sleeper.wake()
+            else:
+                self._soon(sleeper)
+
+
+def _running_loop() -> AbstractEventLoop | None:
+    """The event loop that this thread runs, without loading asyncio for the question."""
+    events: Any = sys.modules.get("asyncio.events")
+    found: AbstractEventLoop | None = None if events is None else events._get_running_loop()
+    return found
