@@ -50,3 +50,30 @@ def test_another_key_and_no_redaction_at_all(lab: ReplayLab) -> None:
     lab.record(PROGRAM, env={"AGENTDBG_REDACTION": "off"})
     outcome = lab.replay("run-2")
     assert outcome.verdict == "identical", outcome.reason
+
+
+NUMBERS = """\
+import agentdbg
+
+@agentdbg.tool(effect="external")
+def call(n):
+    return n
+
+@agentdbg.agent
+def run():
+    agentdbg.checkpoint("state", {"phone": 13812345678, "other": [13987654321, 13812345678], "order": 1234567})
+    return {"again": 13812345678}
+
+if __name__ == "__main__":
+    print(run())
+"""
+
+
+def test_an_integer_that_is_redacted_under_another_key(lab: ReplayLab) -> None:
+    lab.record(NUMBERS, env={"AGENTDBG_REDACTION_KEY": "a" * 64})
+    outcome = lab.replay(trust=True)
+    assert outcome.verdict == "identical", outcome.reason
+    lab.write(NUMBERS.replace("[13987654321, 13812345678]", "[13812345678, 13812345678]"))
+    outcome = lab.replay(trust=True)
+    assert outcome.verdict == "diverged", "two numbers are not one"
+    assert outcome.reason.startswith("step 2, checkpoint state: $."), outcome.reason

@@ -262,6 +262,14 @@ def request_parts(source: Any, segments: Any) -> list[Part]:
     return [Part(part.kind, part.name, loads_json(source.body(part.ref))) for part in found]
 
 
+def surrogates_of(source: DirectoryRunSource) -> Iterator[tuple[int, str]]:
+    """The integers of a run that stand for redacted ones, each with its placeholder."""
+    for step in source.steps():
+        for line in source.events(step):
+            if b'"surrogates"' in line and (event := _parsed(line)) is not None:
+                yield from _surrogates(event)
+
+
 def write(cassette: Cassette, directory: str) -> None:
     """Write a cassette for the child process: ``calls.json`` and ``bodies``."""
     offsets: dict[str, list[int]] = {}

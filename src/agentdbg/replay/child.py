@@ -150,6 +150,8 @@ class Replay:
     def _report(self, violation: Violation) -> None:
         kind = "tolerated" if violation.tolerated else "refused"
         message = {**asdict(violation), "effect": violation.event, "event": kind}
+        if (here := scope.current()) is not None:  # the run knows values that no rule finds
+            message |= {name: here.run.gate.text(str(message[name])) for name in ("detail", "frame")}
         if not violation.tolerated:
             self.answers.latch(Stopped(f"{violation.event} {violation.detail}"), message)
             return

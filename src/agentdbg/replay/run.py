@@ -11,8 +11,10 @@ from typing import cast
 
 from agentdbg.config.paths import cache_dir
 from agentdbg.model.records import Json
+from agentdbg.redaction.gate import Gate
 from agentdbg.replay import cassette as cassettes
 from agentdbg.replay.child_process import ChildReport, ControlPair, run_child
+from agentdbg.replay.cleaning import cleaned
 from agentdbg.replay.outcome import Outcome
 from agentdbg.replay.publishing import publish
 from agentdbg.replay.spec import child_environment, interpreter, mapping, write_spec
@@ -152,6 +154,7 @@ def _replay(source: DirectoryRunSource, tape: cassettes.Cassette, options: Repla
             env=child_environment(source, spec, scratch),
             timeout=options.timeout,
         )
+    report = cleaned(report, Gate(enabled=bool(spec["redacting"])))
     made = scratch / "store" / "runs" / run_id
     if not made.is_dir():
         return _never_started(summary.run_id, report, len(tape.calls))

@@ -10,8 +10,9 @@ from agentdbg.model.fingerprint import drop_volatile, strip_placeholders
 from agentdbg.model.hashing import sha256_hex
 from agentdbg.model.records import BodyRef, Json, Step
 from agentdbg.redaction.bijection import PlaceholderBijection
-from agentdbg.replay.cassette import volatile_rules
-from agentdbg.store.protocols import BodyMissing, RunSource
+from agentdbg.replay.cassette import surrogates_of, volatile_rules
+from agentdbg.store.protocols import BodyMissing
+from agentdbg.store.reader import DirectoryRunSource
 
 
 class ReplaySameness:
@@ -21,12 +22,14 @@ class ReplaySameness:
         used: Concrete paths of volatile fields through which bodies matched although their bytes differ.
     """
 
-    def __init__(self, recorded: RunSource, replayed: RunSource) -> None:
+    def __init__(self, recorded: DirectoryRunSource, replayed: DirectoryRunSource) -> None:
         self.used: list[str] = []
         self._recorded, self._replayed = recorded, replayed
         self._rules = volatile_rules(recorded.summary().meta)
         kids = [_kid(source.summary().meta) for source in (recorded, replayed)]
         self._bijection = PlaceholderBijection(*kids) if kids[0] != kids[1] else None
+        if self._bijection is not None:
+            self._bijection.surrogates(surrogates_of(recorded), surrogates_of(replayed))
 
     def bodies(self, a: BodyRef | None, b: BodyRef | None) -> bool:
         """Whether two bodies are the same."""
