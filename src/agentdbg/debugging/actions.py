@@ -110,6 +110,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
     Action("half.down", ("ctrl+d",), "half a page down", "Move", "half_down", _SCREEN, _ALL),
     Action("half.up", ("ctrl+u",), "half a page up", "Move", "half_up", _SCREEN, _ALL),
     Action("search", ("/",), "search steps by name, kind, error", "Search", "open_search", _SCREEN, label="search"),
+    Action("filter", ("f",), "show only the steps that hold some words, as you type", "Search", "open_filter", _SCREEN),
     Action("search.next", (".",), "next hit", "Search", "next_hit"),
     Action("search.previous", (",",), "previous hit", "Search", "previous_hit"),
     Action("focus", ("tab",), "move between steps and detail", "View", "switch_focus", _SCREEN, _DETAIL, label="focus"),

@@ -10,8 +10,10 @@ from agentdbg.debugging import marks
 from agentdbg.debugging.capabilities import SelectsPositions, is_complete
 from agentdbg.debugging.compared import ComparedRun
 from agentdbg.debugging.divergences import Divergences
+from agentdbg.debugging.filtering import Filtered
 from agentdbg.debugging.hunt import AT_ONCE, Hunt
 from agentdbg.debugging.overview import Overview, gather
+from agentdbg.debugging.rows import Rows
 from agentdbg.debugging.skeletons import skeleton_text
 from agentdbg.debugging.stops import Stops
 from agentdbg.model.records import Effect, RunSummary, Step, StepStatus
@@ -21,7 +23,7 @@ _SCENE_AT_ONCE: Final = 5_000
 _FAILED: Final = (StepStatus.ERROR, StepStatus.TIMED_OUT)
 
 
-class Session:
+class Session(Rows):
     """Where the user is in a run, and how they move.
 
     Movements set ``message`` when they lead nowhere. One that has to look at many steps leaves a ``hunt`` behind: run
@@ -65,6 +67,7 @@ class Session:
         self._current_id: str | None = None
         self._scene_pending = False
         self._untouched = True
+        self.filtered: Filtered | None = None
         self.diffs = Divergences(self)
         self.stops = Stops(self)
         self.notes: dict[str, tuple[str, ...]] = {}
@@ -117,15 +120,15 @@ class Session:
 
     def move(self, delta: int) -> None:
         """Move the cursor by rows."""
-        self.goto(self.cursor + delta)
+        self.goto(self.index_at(self.row + delta))
 
     def first(self) -> None:
         """To the first step."""
-        self.goto(0)
+        self.goto(self.index_at(0))
 
     def last(self) -> None:
         """To the last step; in a live run, follow from here on."""
-        self.goto(self._count - 1)
+        self.goto(self.index_at(self.rows - 1))
         self.unseen = 0
         if self.live:
             self.follow = True
@@ -248,6 +251,8 @@ class Session:
         self.summary = self.source.summary()
         self.steps = self.source.steps()
         self._count = len(self.steps)
+        if self.filtered is not None:
+            self.filtered.look(self.steps)
         new = max(self._count - before[0], 0)
         indexing, self.indexing = self.indexing, not is_complete(self.source)
         if self.follow or self.cursor < 0:
@@ -314,6 +319,9 @@ class Session:
         self._untouched = False
         if not keep_scene:
             self._scene_pending = False
+        if self.filtered is not None and not self.filtered.shows(index):
+            self.filtered = None
+            self.message = "filter closed: it hides this step"
         self.cursor = min(max(index, 0), self._count - 1)
         if self.cursor == self._count - 1:
             self.unseen = 0
@@ -321,7 +329,7 @@ class Session:
         self._current_id = step.id if step is not None else None
 
     def _row(self, delta: int, end: str) -> None:
-        if 0 <= self.cursor + delta < self._count:
+        if 0 <= self.row + delta < self.rows:
             self.move(delta)
         else:
             self.message = f"this is {end}"
@@ -334,6 +342,9 @@ class Session:
         child = self.step_at(self.cursor + 1) if direction > 0 else None
         inside = self.cursor + 1 if child is not None and child.depth > depth else None
         what = "step at this level (s and S go into children)"
+        if self.filtered is not None:
+            self._row(direction, "the last step that the filter leaves" if direction > 0 else "the first one")
+            return
         self._hunt(direction, lambda other: other.depth <= depth, what, otherwise=inside)
 
     def _to_hit(self, direction: int) -> None:

@@ -9,6 +9,7 @@ from textual.message import Message
 
 from agentdbg.debugging.compared import ComparedRun
 from agentdbg.debugging.document import Block
+from agentdbg.debugging.filtering import Filtered
 from agentdbg.debugging.hunt import Hunt
 from agentdbg.debugging.overview import Overview
 from agentdbg.model.records import RunSummary
@@ -47,6 +48,13 @@ class Gathered(Message):
     """The pass over the whole run is over."""
 
     overview: Overview
+
+
+@dataclass
+class FilteredSteps(Message):
+    """A filter has looked at every step."""
+
+    filtered: Filtered
 
 
 @dataclass

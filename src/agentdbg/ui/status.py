@@ -27,7 +27,7 @@ def status_spans(session: Session, *, watching: str) -> tuple[list[Span], list[S
         [span("  step ", Tone.DIM), span(f"{session.cursor + 1}", Tone.STRONG), span(f"/{session.count}", Tone.DIM)]
     )
     left.extend(_step(session))
-    right = [*_compared(session), *_search(session), *_tail(session, watching), span(" ")]
+    right = [*_filter(session), *_compared(session), *_search(session), *_tail(session, watching), span(" ")]
     return left, right
 
 
@@ -54,6 +54,13 @@ def _compared(session: Session) -> list[Span]:
     if compared is None:
         return []
     return [span("= " if compared.difference.same else "≠ ", Tone.ACCENT), span(f"{compared.other_id}  ")]
+
+
+def _filter(session: Session) -> list[Span]:
+    filtered = session.filtered
+    if filtered is None:
+        return []
+    return [span(f"filter: {filtered.words[:24]} ", Tone.ACCENT), span(f"{session.rows} shown  ", Tone.DIM)]
 
 
 def _search(session: Session) -> list[Span]:

@@ -359,3 +359,19 @@ async def test_the_summary_suggests_a_twin_and_why() -> None:
         await settle(pilot)
         assert "Suggested twin" in shown(app)
         assert "the last good run before a version changed" in shown(app)
+
+
+async def test_filtering_shows_only_what_holds_the_words_until_esc() -> None:
+    app = app_on(step=1)
+    async with app.run_test(size=SIZE) as pilot:
+        await pilot.press("f", *"notify")
+        await settle(pilot)
+        assert "filter: notify 2 shown" in shown(app)
+        assert "order_lookup" not in shown(app)
+        await pilot.press("enter", "n")
+        assert "step 15/17" in shown(app)
+        await pilot.press("up", "up")
+        assert "step 14/17" in shown(app)
+        await pilot.press("escape")
+        assert "filter:" not in shown(app)
+        assert "execute_refund" in shown(app)

@@ -99,3 +99,13 @@ def _after_comparing(*keys: str) -> Callable[[Pilot[None]], Awaitable[None]]:
         await settle(pilot)
 
     return press
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_copy_menu(snap_compare: Compare, size: tuple[int, int]) -> None:
+    assert snap_compare(app_beside_twin(), terminal_size=size, run_before=_after_comparing("tab", "y"))
+
+
+def test_filtered_steps(snap_compare: Compare) -> None:
+    shown = _after_comparing("f", *"tool", "enter")
+    assert snap_compare(app_beside_twin(), terminal_size=(120, 40), run_before=shown)

@@ -15,6 +15,7 @@ from textual.worker import get_current_worker
 from agentdbg.debugging.actions import Action, Owner, Place
 from agentdbg.debugging.compared import TWIN, suggest_twin
 from agentdbg.debugging.document import Tone, span
+from agentdbg.debugging.filtering import Filtered
 from agentdbg.debugging.hunt import Hunt
 from agentdbg.debugging.overview import gather
 from agentdbg.debugging.session import Session
@@ -22,7 +23,7 @@ from agentdbg.debugging.statefields import Path, hunt_change
 from agentdbg.debugging.tabs import TABS, build
 from agentdbg.ui.comparing import Comparing
 from agentdbg.ui.keymap import bindings_of
-from agentdbg.ui.messages import Compared, Gathered, Hunted, Sifted, Woken
+from agentdbg.ui.messages import Compared, FilteredSteps, Gathered, Hunted, Sifted, Woken
 from agentdbg.ui.noting import StepNotes
 from agentdbg.ui.screens.panes import WIDE, PanesScreen
 from agentdbg.ui.status import status_spans
@@ -104,7 +105,7 @@ class DebuggerScreen(PanesScreen):
 
     def present(self, *, keep_place: bool = False) -> None:
         """Show where the session is: cursor, detail, status."""
-        self._steps.move_cursor(max(self.session.cursor, 0), tell=False)
+        self._steps.move_cursor(max(self.session.row, 0), tell=False)
         self._body.show(self.tab_id, build(self.tab_id, self.session), keep_place=keep_place)
         self.present_status()
 
@@ -130,19 +131,20 @@ class DebuggerScreen(PanesScreen):
 
     def _center(self) -> None:
         height = self._steps.size.height
-        self._steps.scroll_to(y=max(self.session.cursor - height // 2, 0), animate=False, immediate=True)
-        self._steps.reveal(self.session.cursor)
+        self._steps.scroll_to(y=max(self.session.row - height // 2, 0), animate=False, immediate=True)
+        self._steps.reveal(self.session.row)
 
     # Moving
 
     def _move(self, method: Callable[[], object]) -> None:
         """Do a session's action and show where it led."""
         before, marked, view = self.session.cursor, self.session.stops.changes, self.session.diffs.view
+        filtered = self.session.filtered
         method()
         if self.session.hunt is not None:
             self.say(f"looking for {self.session.hunt.what} …", Tone.DIM)
             self._pursue(self.session.hunt)
-        if self.session.stops.changes != marked:
+        if self.session.stops.changes != marked or self.session.filtered is not filtered:
             self._steps.update_lines()
         if self.session.cursor != before:
             self.present()
@@ -153,7 +155,7 @@ class DebuggerScreen(PanesScreen):
 
     @on(LineView.Moved, "#steps")
     def _select(self, event: LineView.Moved) -> None:
-        self._move(lambda: self.session.goto(event.index))
+        self._move(lambda: self.session.goto(self.session.index_at(event.index)))
 
     @on(LineView.Chosen)
     def _choose(self, _event: LineView.Chosen) -> None:
@@ -174,7 +176,7 @@ class DebuggerScreen(PanesScreen):
     def _row(self, delta: int) -> None:
         if self._body.has_focus:
             self._body.move_cursor(self._body.cursor + delta)
-        elif 0 <= self.session.cursor + delta < self.session.count:
+        elif 0 <= self.session.row + delta < self.session.rows:
             self._move(lambda: self.session.move(delta))
 
     def first_row(self) -> None:
@@ -231,6 +233,11 @@ class DebuggerScreen(PanesScreen):
     def _search_as_typed(self, event: Prompt.Typed) -> None:
         if event.purpose == "search":
             self._move(lambda: self.session.search(event.text, self._origin))
+        elif event.purpose == "filter" and event.text.strip():
+            self._filter(event.text.strip())
+        elif event.purpose == "filter":
+            self.workers.cancel_group(self, "filter")
+            self._show_filtered(None)
 
     @on(Prompt.Entered)
     def _entered(self, event: Prompt.Entered) -> None:
@@ -246,6 +253,30 @@ class DebuggerScreen(PanesScreen):
         elif event.purpose == "flag":
             self.say(*self.debugger.flag(self.session.source, event.text))
             self._tail.look()
+
+    # Filter
+
+    def open_filter(self) -> None:
+        """Filter the steps as the user types."""
+        words = self.session.filtered.words if self.session.filtered is not None else ""
+        self.query_one(Prompt).ask("filter", "filter", words)
+
+    @work(thread=True, exclusive=True, group="filter")
+    def _filter(self, words: str) -> None:
+        worker = get_current_worker()
+        filtered = Filtered(words)
+        if filtered.look(self.session.steps, lambda: worker.is_cancelled):
+            self.post_message(FilteredSteps(filtered))
+
+    @on(FilteredSteps)
+    def _take_filtered(self, event: FilteredSteps) -> None:
+        self._show_filtered(event.filtered)
+
+    def _show_filtered(self, filtered: Filtered | None) -> None:
+        self.session.filter(filtered)
+        self._steps.update_lines()
+        self.present()
+        self._center()
 
     # State
 
@@ -329,6 +360,8 @@ class DebuggerScreen(PanesScreen):
             self.close_prompt()
         elif self.session.query:
             self.session.close_search()
+        elif self.session.filtered is not None:
+            self._show_filtered(None)
         elif self.has_class("-zoomed"):
             self.toggle_zoom()
         else:

@@ -18,7 +18,7 @@ from agentdbg.ui.text import Palette, content, segments
 from agentdbg.ui.widgets.bars import Bar
 from agentdbg.ui.widgets.lines import LineView
 
-_CONVENTION = "lowercase goes forward, uppercase backward; F, G, Y are of their own"
+_CONVENTION = "lowercase goes forward, uppercase backward; B, F, G, Y are of their own, a goes back"
 
 
 class ActionList(LineView):

@@ -37,15 +37,17 @@ class StepList(LineView):
 
     def line_count(self) -> int:
         """How many steps there are."""
-        return self.session.count
+        return self.session.rows
 
     def draw(self, index: int, palette: Palette) -> list[Segment]:
         """One step."""
+        here = index == self.cursor
+        index = self.session.index_at(index)
         step = self.session.step_at(index)
         if step is None:
             return []
         against = against_spans(self.session.diffs.compared, index)
-        spans = step_row(step, self.session.marks_of(step), here=index == self.cursor, against=against)
+        spans = step_row(step, self.session.marks_of(step), here=here, against=against)
         return segments(spans, palette)
 
 
