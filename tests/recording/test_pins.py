@@ -243,3 +243,55 @@ def test_moments_in_a_doubled_hour_keep_which_one_they_are() -> None:
     moment = dt.datetime(2025, 10, 26, 2, 30, fold=1)
     assert _freeze_moment(moment) == "2025-10-26T02:30:00/1"
     assert _freeze_moment(moment.replace(fold=0)) == "2025-10-26T02:30:00"
+
+
+CALENDAR = """
+import time
+import agentdbg
+from time import strftime
+
+@agentdbg.agent
+def desk():
+    strftime("%H"), time.strftime("%Y"), time.localtime(), time.gmtime(None), time.ctime(), time.asctime()
+    print(time.strftime("%Y", time.gmtime(0)), time.gmtime(86400).tm_mday, time.asctime(time.gmtime(0)), time.ctime(0))
+    for wrong in (lambda: time.strftime(), lambda: time.strftime(1), lambda: time.gmtime("x"),
+                  lambda: time.asctime(None), lambda: time.strftime("%Y", None), lambda: time.ctime(1, 2)):
+        try:
+            wrong()
+        except Exception as error:
+            print(type(error).__name__)
+
+desk()
+"""
+
+
+def test_a_date_written_out_is_a_read_of_the_clock(tmp_path: Path) -> None:
+    recorded, plain = run(tmp_path, CALENDAR), run(tmp_path, CALENDAR, env={"AGENTDBG": "off"})
+    assert (recorded.stdout, recorded.stderr) == (plain.stdout, "")
+    assert [found for found in draws(tmp_path) if "lambda" not in found[1]] == [("time", "agent.py:desk")] * 6
+
+
+IN_A_CLASS = """
+import random, time, uuid
+import agentdbg
+import logging
+
+class Limiter:
+    clock, precise, stamp, sleep = time.monotonic, time.perf_counter, time.strftime, time.sleep
+    draw = random.random
+
+    def ask(self):
+        self.sleep(0)
+        return [type(x).__name__ for x in (self.clock(), self.precise(), self.stamp("%Y"), self.draw())]
+
+@agentdbg.agent
+def desk():
+    print(Limiter().ask(), logging.Formatter("%(asctime)s").format(logging.makeLogRecord({"msg": "x"}))[:2])
+
+desk()
+"""
+
+
+def test_in_a_class_body_a_clock_becomes_no_method(tmp_path: Path) -> None:
+    recorded, plain = run(tmp_path, IN_A_CLASS), run(tmp_path, IN_A_CLASS, env={"AGENTDBG": "off"})
+    assert (recorded.stdout, recorded.stderr) == (plain.stdout, "")

@@ -10,6 +10,7 @@ taken before the recorder started by a module in site-packages, a class or a def
 from __future__ import annotations
 
 import datetime as dt
+import importlib
 import inspect
 import os
 import random
@@ -18,7 +19,7 @@ import sys
 import time
 import uuid
 from collections.abc import Callable
-from types import BuiltinMethodType, FunctionType
+from types import BuiltinMethodType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from agentdbg.recording import scope as scopes
@@ -41,11 +42,13 @@ _NETWORK = frozenset(
 _QUIET = (frozenset(sys.stdlib_module_names) - {"__main__"}) | _NETWORK
 _UUIDS = ("uuid1", "uuid4", "uuid6", "uuid7")
 _TIME_SOURCES = ("time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns")
+_CALENDARS = {"localtime": 0, "gmtime": 0, "ctime": 0, "asctime": 0, "strftime": 1}
+"""Functions that read the clock when they are given no moment, and the place of that argument."""
 
 real_time: Callable[[], float] = time.time
 real_monotonic_ns: Callable[[], int] = time.monotonic_ns
 real_sleep: Callable[[float], None] = time.sleep
-_originals: dict[str, Callable[..., Any]] = {name: getattr(time, name) for name in _TIME_SOURCES}
+_originals: dict[str, Callable[..., Any]] = {name: getattr(time, name) for name in (*_TIME_SOURCES, *_CALENDARS)}
 
 
 class Drawer(Protocol):
@@ -69,7 +72,8 @@ def install() -> None:
     if _installed:
         return
     _installed = True
-    wrappers = {name: _clock(name, original) for name, original in _originals.items()}
+    wrappers = {name: _clock(name, _originals[name]) for name in _TIME_SOURCES}
+    wrappers |= {name: _calendar(name, place, _originals[name]) for name, place in _CALENDARS.items()}
     for name, wrapper in wrappers.items():
         setattr(time, name, wrapper)
     _pin_datetime()
@@ -142,33 +146,62 @@ def _same(value: Any) -> Any:
     return value
 
 
-def _clock(name: str, original: Callable[[], Any]) -> Callable[[], Any]:
-    def read() -> Any:
-        return original() if drawer is None else drawer.passed(name)
+class _TimeModule:
+    """What the functions below are bound to, as those of ``time`` are to it: in a class they become no methods."""
 
-    def clock() -> Any:
+    def __reduce__(self) -> tuple[Any, ...]:
+        return importlib.import_module, ("time",)  # pickled as what they stand for
+
+
+_TIME = _TimeModule()
+
+
+def _clock(name: str, original: Callable[[], Any]) -> Callable[[], Any]:
+    def clock(_: _TimeModule) -> Any:
         scope = scopes._current.get()
         if scope is None and drawer is None:
             return original()
-        return note(name, 1, read, _same, _same)
+        return note(name, 1, lambda: _read(name), _same, _same)
 
-    clock.__name__ = clock.__qualname__ = name
-    clock.__module__ = "time"  # it is pickled as what it stands for
-    clock.__doc__ = original.__doc__
-    return clock
+    return _stand_in(clock, name, original)
+
+
+def _calendar(name: str, place: int, original: Callable[..., Any]) -> Callable[..., Any]:
+    localtime = _originals["localtime"]
+
+    def calendar(_: _TimeModule, *args: Any) -> Any:
+        given = len(args) > place and (args[place] is not None or name in ("asctime", "strftime"))
+        if given or len(args) < place or (scopes._current.get() is None and drawer is None):
+            return original(*args)
+        moment = note("time", 1, lambda: _read("time"), _same, _same)
+        return original(*args[:place], localtime(moment) if name in ("asctime", "strftime") else moment)
+
+    return _stand_in(calendar, name, original)
+
+
+def _read(name: str) -> Any:
+    return _originals[name]() if drawer is None else drawer.passed(name)
+
+
+def _stand_in(function: Any, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = "time"
+    function.__doc__ = original.__doc__
+    return MethodType(function, _TIME)
 
 
 def skip_sleeps(slept: Callable[[float], None]) -> None:
     """In a replay: sleeps below a run end at once and are reported to ``slept``, which moves the clocks on."""
 
-    def sleep(seconds: float, /) -> None:
+    def sleep(_: _TimeModule, seconds: float, /) -> None:
         if scopes.current() is not None:
             slept(seconds)
         else:
             real_sleep(seconds)
 
-    time.sleep = sleep  # type: ignore[assignment]  # in a replay no time passes
-    _rebind({id(real_sleep): sleep})
+    stand_in = _stand_in(sleep, "sleep", real_sleep)
+    time.sleep = stand_in  # in a replay no time passes
+    _rebind({id(real_sleep): stand_in})
 
 
 def _rebind(replacements: dict[int, Callable[..., Any]]) -> None:
