@@ -87,3 +87,8 @@ def test_a_value_that_comes_back_as_its_base_type_is_named() -> None:
     found = narrowed_paths({"colour": Colour.RED, "at": [Point(1)], "plain": ("a", 1, True, {"b"})})
     assert [place.split(": ")[0] for place in found] == ["$.colour", "$.at[0]"]
     assert loads(dumps({"colour": Colour.RED})) == {"colour": "red"}
+
+
+def test_a_class_of_the_main_program_is_named_alike_in_a_worker_process() -> None:
+    kind = type("State", (), {"__module__": "__mp_main__"})
+    assert opaque_paths(kind()) == ["$: __main__.State"]

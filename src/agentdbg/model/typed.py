@@ -186,7 +186,8 @@ class Encoder:
 
 
 def _type_name(value: object) -> str:
-    return f"{type(value).__module__}.{type(value).__qualname__}"
+    module = str(type(value).__module__)
+    return f"{'__main__' if module == '__mp_main__' else module}.{type(value).__qualname__}"  # a spawned worker's
 
 
 @dataclass(frozen=True, slots=True)
