@@ -42,9 +42,46 @@ def test_a_script_with_a_main_guard(lab: ReplayLab) -> None:
 def test_a_script_that_calls_its_agent_while_it_is_imported(lab: ReplayLab) -> None:
     lab.record(TOOL + AGENT + f"\nprint({CALL})\nopen(os.environ['OUTSIDE'] + '/after', 'a').write('x')\n")
     outcome = lab.replay()
-    assert outcome.verdict == "refused"
+    assert outcome.verdict == "identical"  # what comes behind the agent's end is no part of its run, and is not done
+    lab.record(TOOL + AGENT + f"\nopen(os.environ['OUTSIDE'] + '/before', 'a').write('x')\nprint({CALL})\n")
+    assert lab.replay("run-2").verdict == "refused"
     lab.record(TOOL + AGENT + f"\nprint({CALL})\n")
-    assert lab.replay("run-2").verdict == "identical"
+    assert lab.replay("run-3").verdict == "identical"
+
+
+def test_a_script_whose_call_changed_is_told_so(lab: ReplayLab) -> None:
+    lab.record(TOOL + AGENT + "\nrun('first')\n")
+    lab.write(TOOL + AGENT + "\nrun('second')\n")
+    outcome = lab.replay()
+    assert (outcome.verdict, "the call has changed" in outcome.reason) == ("not_replayable", True)
+
+
+LATE = """
+import threading, time
+import agentdbg
+
+@agentdbg.tool(effect="write")
+def tell(word):
+    time.sleep(0.02)
+    return word
+
+def late():
+    time.sleep(0.05)
+    tell("late"), tell("later")
+
+@agentdbg.agent
+def run():
+    thread = threading.Thread(target=late)
+    thread.start()
+    return tell("first"), thread.name
+"""
+
+
+@pytest.mark.parametrize("call", [GUARDED.replace(CALL, "run()"), "\nrun()\n"])
+def test_threads_that_go_on_behind_the_end_of_their_agent(lab: ReplayLab, call: str) -> None:
+    lab.record(LATE + call)
+    outcome = lab.replay()
+    assert (outcome.verdict, outcome.served) == ("identical", 3), outcome.reason
 
 
 def test_a_script_whose_agent_fails_while_it_is_imported(lab: ReplayLab) -> None:

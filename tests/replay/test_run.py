@@ -167,3 +167,9 @@ def test_the_outcome_document_has_every_member(lab: ReplayLab) -> None:
         "no"
     }
     json.dumps(members)
+
+
+def test_a_program_without_a_root_is_told_what_it_lacks(lab: ReplayLab) -> None:
+    lab.record('import agentdbg\n\n@agentdbg.tool(effect="read")\ndef look():\n    return 1\n\nlook()\n')
+    outcome = lab.replay()
+    assert (outcome.verdict, "no @agentdbg.agent" in outcome.reason) == ("not_replayable", True)

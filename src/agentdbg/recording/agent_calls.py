@@ -109,6 +109,7 @@ class RootCall(ActiveCall):
         if error is not None and not self.run.facts.failing_step:
             self.run.facts.failing_step = self.step.id
         self._guarded(lambda: self.run.finish(status, error))
+        self._recorder.end_root()
 
 
 def _told(wanted: str | Callable[..., object] | None, arguments: Mapping[str, Any]) -> str | None:

@@ -180,6 +180,9 @@ class Recorder:
         """A root call starts: from now on nothing outside a root makes a run of its own."""
         self.seen_root = True
 
+    def end_root(self) -> None:
+        """A root call has ended, and its run is written down; a replay stops the program here when it has all."""
+
     def effect_of(self, tool: str) -> Effect:
         """Side-effect level of a tool that declares none: as configured, else ``external``."""
         return Effect(self.settings.table("tools").get(tool, Effect.EXTERNAL.value))

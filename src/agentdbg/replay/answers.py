@@ -99,6 +99,10 @@ class ExactAnswers:
         self._tell(message)
         return stop
 
+    def left(self) -> int:
+        """How many recorded intents and outcomes the program has not come to yet."""
+        return self._order.left()
+
     def report(self) -> dict[str, object]:
         """Counts for the outcome."""
         served = len(self._matched)

@@ -30,6 +30,7 @@ from agentdbg.replay.entry import CannotStart, load, start
 from agentdbg.replay.guard import Guard, Refused, Violation, leaky_modules
 
 MAX_TOLERATED = 1000
+WAIT_S, IDLE_WAITS = 0.05, 40
 
 
 class Stopped(ReplayStop):
@@ -92,6 +93,7 @@ class Replay:
         found.volatile = VolatileRules(spec["volatile"]["version"], spec["volatile"]["paths"])
         found.seen_root = True  # calls outside a root were no part of the recorded run
         found.begin_root = self._begin_root  # type: ignore[method-assign]  # this process's recorder alone
+        found.end_root = self._end_root  # type: ignore[method-assign]
         pins.drawer = self._draws
         pins.skip_sleeps(self._draws.sleep)
         sys.argv = list(spec["argv"])
@@ -119,7 +121,19 @@ class Replay:
                 return 3
         except BaseException as problem:
             error = problem
+        self._await_threads()
         return self._end(error)
+
+    def _await_threads(self) -> None:
+        """Let threads that went on behind the agent's end, and are due recorded outcomes, come to their end too."""
+        idle, before = 0, self.answers.left()
+        while before and idle < IDLE_WAITS and self.answers.stopped() is None:
+            others = [thread for thread in threading.enumerate() if thread is not threading.current_thread()]
+            if not others:
+                return
+            others[-1].join(WAIT_S)
+            left = self.answers.left()
+            idle, before = (0 if left < before else idle + 1), left
 
     def _end(self, error: BaseException | None) -> int:
         stop = self.answers.stopped()
@@ -145,7 +159,15 @@ class Replay:
         if self._roots == 1 and self._importing:
             self._control.tell({"event": "at_import", "file": os.path.basename(str(self._spec.get("file")))})
         if self._roots > 1 and self._importing:
-            raise self.answers.latch(Over("the recorded run is over"), {"event": "over"})
+            raise self._over()
+
+    def _end_root(self) -> None:
+        """A root call ended; what a program that calls its agent while it is imported does then is not of the run."""
+        if self._importing and not self.answers.left():
+            raise self._over()
+
+    def _over(self) -> ReplayStop:
+        return self.answers.latch(Over("the recorded run is over"), {"event": "over"})
 
     def _report(self, violation: Violation) -> None:
         kind = "tolerated" if violation.tolerated else "refused"

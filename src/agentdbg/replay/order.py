@@ -140,6 +140,10 @@ class CompletionOrder:
         for sleeper in ready:
             self._soon(sleeper)
 
+    def left(self) -> int:
+        """How many recorded intents and outcomes are not in the replay's record yet."""
+        return self._taken.count(False)
+
     def wake_all(self) -> None:
         """The replay is over: whoever waits finds out."""
         with self.changed:

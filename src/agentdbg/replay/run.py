@@ -81,7 +81,8 @@ def exact(source: DirectoryRunSource, options: ReplayOptions) -> Outcome:
         raise ReplayRefused(NO_KERNEL_GUARD)
     source.index(None)
     summary = source.summary()
-    if not options.trust and not is_trusted(source):
+    startable = bool(mapping(mapping(summary.meta.get("entry")).get("callable")))
+    if startable and not options.trust and not is_trusted(source):
         raise ReplayRefused(
             f"run {summary.run_id} was not recorded by this user, so its code is not started; "
             "look at it with 'show', then say --trust"

@@ -27,8 +27,8 @@ HASH_SEED = (
     "sort them, or set PYTHONHASHSEED where the agent runs"
 )
 AT_IMPORT = (
-    "{file} calls its agent while it is imported, and this run is not the first that it makes: "
-    "put the calls below if __name__ == '__main__'"
+    "{file} calls its agent while it is imported, and not with this run's arguments (it is not the first call, or the "
+    "call has changed, or it reads what differs now): put the calls below if __name__ == '__main__'"
 )
 
 
@@ -101,7 +101,7 @@ class _Case:
         report = self._report
         if refused := report.first("refused"):
             return _Ruling("refused", self._refusal(refused), self._found.divergence)
-        if (imported := report.first("at_import")) and (at := self._found.divergence) and at.step == 1:
+        if (imported := report.first("at_import")) and (at := self._found.divergence) and self._is_other_run(at):
             return _Ruling("not_replayable", AT_IMPORT.format(file=imported.get("file")))
         if diverged := report.first("diverged"):
             return self._diverged(diverged)
@@ -113,6 +113,10 @@ class _Case:
         if self._done is None:
             return _Ruling("timed_out" if report.timed_out else "crashed", self._way_out())
         return self._finished()
+
+    @staticmethod
+    def _is_other_run(at: Divergence) -> bool:
+        return at.step == 1 and at.cause == "arguments"
 
     def _finished(self) -> _Ruling:
         at = self._found.divergence
