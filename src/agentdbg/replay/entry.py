@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from agentdbg.model.canonical import Opaque, loads
+from agentdbg.replay.main_module import MAIN, WORKER, compiled
 
 
 class CannotStart(Exception):
@@ -24,7 +25,7 @@ def load(entry: Mapping[str, Any], file: str | None) -> Callable[..., Any]:
         CannotStart: The program or the agent is not there any more.
     """
     name = str(entry["module"])
-    module = _script(file) if name == "__main__" else _module(name)
+    module = _script(file) if name == MAIN else _module(name)
     found: Any = module
     for part in str(entry["qualname"]).split("."):
         found = getattr(found, part, None)
@@ -65,14 +66,14 @@ def _module(name: str) -> ModuleType:
 
 
 def _script(file: str | None) -> ModuleType:
-    """Run a script under another name than ``__main__``, as a spawned worker process does."""
+    """Run a script, but not what it does when it is started."""
     if not file or not os.path.isfile(file):
         raise CannotStart(f"the recorded program is not there: {file}")
     with open(file, "rb") as source:
-        code = compile(source.read(), file, "exec", dont_inherit=True)
-    module = ModuleType("__mp_main__")
+        code, name = compiled(source.read(), file)
+    module = ModuleType(name)
     module.__file__ = file
-    sys.modules["__main__"] = sys.modules["__mp_main__"] = module
+    sys.modules[MAIN] = sys.modules[WORKER] = module
     sys.path[0:0] = [os.path.dirname(file)]
     exec(code, vars(module))
     return module
