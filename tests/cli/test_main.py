@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -97,3 +98,49 @@ def test_colours_can_be_switched_off(store: Path) -> None:
     assert "\x1b[" in agentdbg("runs", "--store", store, env=forced).stdout
     assert "\x1b" not in agentdbg("runs", "--store", store, env={**forced, "NO_COLOR": "1"}).stdout
     assert "\x1b" not in agentdbg("runs", "--no-color", "--store", store, env=forced).stdout
+
+
+def test_a_mistyped_command_is_named_whatever_follows_it(store: Path) -> None:
+    for words in (["shwo", "refund-7"], ["shwo", "refund-7", "--brief"]):
+        said = one_line(agentdbg(*words, "--store", store))
+        assert "taken for a run" in said
+        assert "'show'" in said
+    assert "did you mean" not in one_line(agentdbg("refund-7", "--brief", "--store", store))
+
+
+def test_choices_are_listed_on_one_line() -> None:
+    assert "bash, zsh, fish" in one_line(agentdbg("completion"))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a POSIX shell closes the streams")
+@pytest.mark.parametrize(
+    ("words", "closed", "status"),
+    [
+        (["runs", "--json"], ">&-", 0),
+        (["show", "refund-7"], "<&- >&- 2>&-", 0),
+        (["show", "nope", "--json"], "2>&-", 5),
+        (["open", "refund-7"], "<&-", 2),
+        (["show", "-"], "<&-", 5),
+    ],
+)
+def test_closed_streams_are_no_trouble(store: Path, words: list[str], closed: str, status: int) -> None:
+    line = shlex.join([sys.executable, "-m", "agentdbg.cli.main", "--store", str(store), *words])
+    done = subprocess.run(["sh", "-c", f"{line} {closed}"], capture_output=True, encoding="utf-8", check=False)
+    assert done.returncode == status, done.stderr
+    assert "unexpected" not in done.stderr
+    assert status == 0 or done.stdout == ""
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no full device")
+def test_an_error_that_cannot_be_told_keeps_its_status(store: Path) -> None:
+    with open("/dev/full", "wb") as full:
+        command = [sys.executable, "-m", "agentdbg.cli.main", "show", "nope", "--store", str(store)]
+        assert subprocess.run(command, stderr=full, check=False).returncode == 5
+
+
+def test_a_store_that_is_refused_is_no_surprise(tmp_path: Path, store: Path) -> None:
+    (tmp_path / "runs").symlink_to(store / "runs")
+    for words in ([], ["runs"], ["runs", "--json"]):
+        done = agentdbg(*words, "--store", tmp_path)
+        assert done.returncode == 5
+        assert "unexpected" not in one_line(done)

@@ -137,3 +137,14 @@ def test_the_store_is_the_named_one_or_the_default(tmp_path: Path, monkeypatch: 
 def test_a_store_of_another_kind_is_refused_in_one_line(url: str) -> None:
     with pytest.raises(AddressError, match="only directories"):
         open_store(url)
+
+
+@pytest.mark.parametrize(("address", "said"), [("@", "no runs in"), ("@failed", "no failed run in")])
+def test_an_empty_store_is_said_to_be_empty(tmp_path: Path, address: str, said: str) -> None:
+    with pytest.raises(AddressError, match=said):
+        resolve(DirectoryStore(tmp_path), address)
+
+
+def test_a_file_url_with_a_machine_is_no_path() -> None:
+    with pytest.raises(AddressError, match="file:///PATH"):
+        open_store("file://host/x")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -103,21 +104,26 @@ class Invocation:
 
     def _not_found(self, line: str) -> str:
         """The line, with the command that a bare word may have been meant for."""
+        return line + self.command_meant()
+
+    def command_meant(self) -> str:
+        """Words that name the command that a bare word may have been meant for, if any."""
         if self.bare_word is None:
-            return line
+            return ""
         from difflib import get_close_matches
 
         from agentdbg.cli.commands import COMMANDS
 
-        near = get_close_matches(self.bare_word, list(COMMANDS), n=1)
-        return line + message("error.did_you_mean_command", command=near[0]) if near else line
+        near = get_close_matches(self.bare_word, list(COMMANDS), n=1, cutoff=0.7)
+        return message("error.did_you_mean_command", command=near[0]) if near else ""
 
 
 def complain(line: str) -> None:
     """Write one line for people to stderr, whatever is in it."""
     from agentdbg.model.safe_text import safe_line
 
-    print(f"agentdbg: {safe_line(line)}", file=sys.stderr)
+    with suppress(OSError):  # nobody can be told; the exit status remains
+        print(f"agentdbg: {safe_line(line)}", file=sys.stderr, flush=True)
 
 
 def on_terminal() -> bool:

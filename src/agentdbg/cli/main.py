@@ -12,6 +12,7 @@ import click
 from agentdbg.cli.commands import root
 from agentdbg.cli.errors import Status, Trouble
 from agentdbg.cli.invocation import Invocation, complain
+from agentdbg.store.files import StoreError
 
 PROGRAM = "agentdbg"
 COMPLETE_VARIABLE = "_AGENTDBG_COMPLETE"
@@ -19,6 +20,7 @@ COMPLETE_VARIABLE = "_AGENTDBG_COMPLETE"
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program; returns its exit status."""
+    _complete_streams()
     _use_utf8()
     arguments = list(sys.argv[1:] if argv is None else argv)
     if instruction := os.environ.get(COMPLETE_VARIABLE):
@@ -56,18 +58,18 @@ def _report(error: BaseException, invocation: Invocation) -> int:
         return Status.INTERRUPTED
     if invocation.debug:
         _print_traceback(error)
-    line, status = _line(error)
+    line, status = _line(error, invocation)
     complain(line)
     return status
 
 
-def _line(error: BaseException) -> tuple[str, Status]:
+def _line(error: BaseException, invocation: Invocation) -> tuple[str, Status]:
     if isinstance(error, Trouble):
         return str(error), error.status
+    if isinstance(error, StoreError):
+        return str(error), Status.NOTHING
     if isinstance(error, click.UsageError):
-        where = error.ctx.command_path if error.ctx else PROGRAM
-        text = error.format_message().rstrip(".")
-        return f"{text[:1].lower()}{text[1:]}; see '{where} --help'", Status.TROUBLE
+        return _usage_line(error, invocation), Status.TROUBLE
     if isinstance(error, click.ClickException):
         return error.format_message(), Status.TROUBLE
     if isinstance(error, OSError):
@@ -76,12 +78,42 @@ def _line(error: BaseException) -> tuple[str, Status]:
     return f"unexpected {type(error).__name__}: {error}; --debug shows where", Status.TROUBLE
 
 
+def _usage_line(error: click.UsageError, invocation: Invocation) -> str:
+    """What is wrong with the command line, and that its first word was taken for a run, if it was."""
+    text = " ".join(error.format_message().split()).rstrip(".").replace("'. (Did you", "' (did you")
+    text = text[:1].lower() + text[1:]
+    meant = ""
+    if invocation.bare_word is not None:
+        from agentdbg.i18n.catalogue import message
+
+        text += message("error.taken_for_run", word=invocation.bare_word)
+        meant = invocation.command_meant()
+    where = error.ctx.command_path if error.ctx else PROGRAM
+    return text + (meant or f"; see '{where} --help'")
+
+
 def _print_traceback(error: BaseException) -> None:
     import traceback
 
     from agentdbg.model.safe_text import safe_block
 
     print(safe_block("".join(traceback.format_exception(error))), file=sys.stderr)
+
+
+def _complete_streams() -> None:
+    """Give a program that was started with closed streams others that lead nowhere.
+
+    Otherwise the first file that it opens takes their number, and what is printed goes into it.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            while os.open(os.devnull, os.O_RDWR) < number:
+                pass
+        if getattr(sys, name) is None:
+            mode = "r" if name == "stdin" else "w"
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115  # for good
 
 
 def _use_utf8() -> None:

@@ -102,6 +102,7 @@ MESSAGES: Final[dict[str, str]] = {
     "error.not_own_format": "run {run} was not recorded by agentdbg, so its code cannot be run again",
     "error.not_packed": "run {run} lies in another tool's file, which travels as it is: pack is for recorded runs",
     "error.store_takes_no_packs": "{store} takes no packs: name a directory with --store",
+    "error.taken_for_run": ": '{word}' is no command, so it was taken for a run",
     "error.twin_of_what": "@twin is the twin of the run named before it: name that run first",
     "export.done": "exported {run}, {count} steps, to {path}",
     "export.redacted": "{run}: {count} bodies held what looks like secrets, which was redacted",

@@ -40,6 +40,7 @@ MESSAGES: Final[dict[str, str]] = {
     "effects.repeated": "重复",
     "error.did_you_mean_command": ";是不是想用命令 '{command}'?",
     "error.no_step": "运行 {run} 没有步骤 {step};共有 {count} 步",
+    "error.taken_for_run": ":'{word}' 不是命令,因此被当作运行",
     "error.no_terminal": "调试器需要终端;'agentdbg show {run}' 可打印该运行",
     "error.file_exists": "{path} 已存在:请换一个文件名",
     "export.done": "已导出 {run}({count} 步)到 {path}",

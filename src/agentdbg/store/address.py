@@ -16,6 +16,7 @@ from agentdbg.store.protocols import RunSource, RunStore
 from agentdbg.store.reader import DirectoryRunSource
 
 CANDIDATES = 5
+_NONE_OF = {"@": "no runs", "@failed": "no failed run", "@flagged": "no flagged run"}
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]+)://", re.ASCII)
 
 
@@ -34,8 +35,10 @@ def open_store(url: str | None) -> RunStore:
     scheme = _SCHEME.match(address)
     if scheme is None:
         return DirectoryStore(address)
-    if scheme[1] == "file":
+    if scheme[1] == "file" and address.startswith("file:///"):
         return DirectoryStore(address.removeprefix("file://"))
+    if scheme[1] == "file":
+        raise AddressError(f"{address} names a machine: a store on this one is file:///PATH")
     raise AddressError(f"a store at {scheme[1]}:// cannot be opened: only directories are supported")
 
 
@@ -63,7 +66,7 @@ def resolve(store: RunStore, address: str, also: Sequence[RunStore] = ()) -> Run
     if os.path.isdir(address):
         return _open_path(address)
     searched = ", ".join(_describe(candidate) for candidate in stores)
-    raise AddressError(f"no run {address!r} in {searched}")
+    raise AddressError(f"{_NONE_OF.get(address, f'no run {address!r}')} in {searched}")
 
 
 def _find(store: RunStore, address: str) -> RunSource | None:
