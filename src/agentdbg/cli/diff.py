@@ -12,6 +12,7 @@ from agentdbg.cli.commands import Verb
 from agentdbg.cli.errors import Status, Trouble
 from agentdbg.cli.invocation import Invocation
 from agentdbg.cli.output import console, print_document, print_facts, print_table, text
+from agentdbg.cli.run_names import complete_run
 from agentdbg.cli.show import find_step
 from agentdbg.i18n.catalogue import message
 
@@ -25,8 +26,8 @@ _HASH = 12
 
 
 @click.command("diff", cls=Verb)
-@click.argument("a")
-@click.argument("b")
+@click.argument("a", shell_complete=complete_run)
+@click.argument("b", shell_complete=complete_run)
 @click.option("--step", "number", type=click.IntRange(min=1), metavar="N", help="One step of A, with all that differs.")
 @click.pass_obj
 def command(invocation: Invocation, a: str, b: str, number: int | None) -> Status:

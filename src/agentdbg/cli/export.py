@@ -12,6 +12,7 @@ from agentdbg.cli.commands import Verb
 from agentdbg.cli.errors import Trouble
 from agentdbg.cli.invocation import Invocation
 from agentdbg.cli.output import console, print_document, text
+from agentdbg.cli.run_names import complete_run
 from agentdbg.cli.writing import STDOUT, output_file
 from agentdbg.i18n.catalogue import message
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @click.command("export", cls=Verb)
-@click.argument("run")
+@click.argument("run", shell_complete=complete_run)
 @click.option("--to", "form", type=click.Choice(["dir", "md"]), required=True, help="Folders, or a page.")
 @click.option("-o", "path", metavar="PATH", help="Where to; for a page, - is stdout, which is the default.")
 @click.option("--skeleton", is_flag=True, help="Leave the bodies out.")

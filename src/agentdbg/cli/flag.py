@@ -9,11 +9,12 @@ import click
 from agentdbg.cli.commands import Verb
 from agentdbg.cli.invocation import Invocation
 from agentdbg.cli.output import console, print_document, text
+from agentdbg.cli.run_names import complete_run
 from agentdbg.i18n.catalogue import message
 
 
 @click.command("flag", cls=Verb)
-@click.argument("run")
+@click.argument("run", shell_complete=complete_run)
 @click.option("--reason", required=True, help="Why; shown in lists.")
 @click.pass_obj
 def command(invocation: Invocation, run: str, reason: str) -> None:

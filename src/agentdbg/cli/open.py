@@ -10,14 +10,21 @@ from agentdbg.cli.addresses import is_outside
 from agentdbg.cli.commands import Verb
 from agentdbg.cli.errors import Status, Trouble
 from agentdbg.cli.invocation import Invocation, on_terminal
+from agentdbg.cli.run_names import complete_run
 from agentdbg.cli.twins import TWIN, home_of
 from agentdbg.i18n.catalogue import message
 
 
 @click.command("open", cls=Verb)
-@click.argument("run")
+@click.argument("run", shell_complete=complete_run)
 @click.option("--step", "number", type=click.IntRange(min=1), metavar="N", help="Start at this step.")
-@click.option("--with", "against", metavar="RUN2", help="Compare with this run; @twin: with the nearest good run.")
+@click.option(
+    "--with",
+    "against",
+    metavar="RUN2",
+    shell_complete=complete_run,
+    help="Compare with this run; @twin: with the nearest good run.",
+)
 @click.option("--theme", metavar="NAME", help="Theme of the debugger.")
 @click.option("--follow", is_flag=True, help="Stay at the end while the run grows.")
 @click.pass_obj

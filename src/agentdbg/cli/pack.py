@@ -10,13 +10,14 @@ from agentdbg.cli.commands import Verb
 from agentdbg.cli.errors import Status, Trouble
 from agentdbg.cli.invocation import Invocation
 from agentdbg.cli.output import console, print_document, text
+from agentdbg.cli.run_names import complete_run
 from agentdbg.cli.version import tool_version
 from agentdbg.cli.writing import STDOUT, output_file
 from agentdbg.i18n.catalogue import message
 
 
 @click.command("pack", cls=Verb)
-@click.argument("run")
+@click.argument("run", shell_complete=complete_run)
 @click.option("-o", "path", metavar="FILE", required=True, help="The pack; - for stdout.")
 @click.option("--skeleton", is_flag=True, help="Leave the bodies out: structure, hashes and times stay.")
 @click.option("--with-secrets", is_flag=True, help="Pack a run in which secrets were found, as it is.")

@@ -14,6 +14,7 @@ from agentdbg.cli.commands import Verb
 from agentdbg.cli.errors import Status, Trouble
 from agentdbg.cli.invocation import Invocation
 from agentdbg.cli.output import console, print_document, text
+from agentdbg.cli.run_names import complete_run
 from agentdbg.cli.verdicts import exit_status
 from agentdbg.config.paths import data_dir
 from agentdbg.config.resources import demo_runs_dir
@@ -27,7 +28,7 @@ T = TypeVar("T")
 
 
 @click.command("replay", cls=Verb)
-@click.argument("run")
+@click.argument("run", shell_complete=complete_run)
 @click.option("--exact", is_flag=True, help="The agent's own code; models and tools answer from the record.")
 @click.option("--guard", type=click.Choice(["auto", "audit"]), default="auto", help="Which layers keep effects out.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="S", help="Longest time it may take.")

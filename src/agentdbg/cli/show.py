@@ -13,6 +13,7 @@ from agentdbg.cli.effects import DoneEffect, effects_of, undeclared
 from agentdbg.cli.errors import Trouble
 from agentdbg.cli.invocation import Invocation
 from agentdbg.cli.output import NOTHING, console, print_document, print_table, text
+from agentdbg.cli.run_names import complete_run
 from agentdbg.debugging.document import duration_words
 from agentdbg.i18n.catalogue import message
 from agentdbg.model.records import Step
@@ -20,7 +21,7 @@ from agentdbg.store.protocols import RunSource
 
 
 @click.command("show", cls=Verb)
-@click.argument("run")
+@click.argument("run", shell_complete=complete_run)
 @click.option("--step", "number", type=click.IntRange(min=1), metavar="N", help="One step, with its bodies.")
 @click.option("--brief", "as_brief", is_flag=True, help="One screen, for an incident channel.")
 @click.option("--effects", "only_effects", is_flag=True, help="What the run did outside.")
