@@ -123,3 +123,22 @@ def test_many_body_files_need_few_handles(tmp_path: Path) -> None:
     assert [files.read(named(b"body %d" % i)) for i in range(30)] == [b"body %d" % i for i in range(30)]
     assert len(files._fds) <= 8
     files.close()
+
+
+def test_a_forged_record_and_an_unreadable_file_hide_no_true_body(tmp_path: Path) -> None:
+    root = write_run(tmp_path)
+    forged = record({"h": named(b"true").sha256, "n": 4, "b": "lie!"})
+    write_private(root / "bodies" / "000000000000.jsonl", forged)
+    write_private(root / "bodies" / "111111111111.jsonl", body_record(b"true") + body_record(b"also"))
+    files = BodyFiles(root)
+    assert files.read(named(b"true")) == b"true"
+    opened = body_files.open_below
+
+    def refuse(top: str | os.PathLike[str], *names: str) -> int:
+        if names[-1] == "000000000000.jsonl":
+            raise PermissionError(13, "Permission denied", names[-1])
+        return opened(top, *names)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(body_files, "open_below", refuse)
+        assert BodyFiles(root).read(named(b"also")) == b"also"

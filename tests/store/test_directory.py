@@ -255,3 +255,8 @@ def test_a_run_deleted_behind_its_back_leaves_the_list(tmp_path: Path) -> None:
     shutil.rmtree(root)
     assert set(rows(store)) == {"b"}
     assert listing.ListingCache(store.location()).load().keys() == {"b"}
+
+
+def test_steps_are_counted_where_run_json_does_not_say(tmp_path: Path) -> None:
+    write_run(tmp_path, "x", events=simple_events(3), meta={"format": "0.1", "status": "ok"})
+    assert DirectoryStore(tmp_path).summaries()[0].steps == 4

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -39,10 +40,11 @@ def test_an_error_in_the_end_event_is_kept(tmp_path: Path) -> None:
     assert facts.error is not None and facts.error.type == "E"
 
 
-def test_the_steps_of_a_short_run_are_counted_and_those_of_a_long_one_left_open(tmp_path: Path) -> None:
+def test_the_steps_of_a_run_are_counted_and_those_of_a_huge_one_left_open(tmp_path: Path) -> None:
     events = [owned_writer(), intent(1, "agent", "a"), intent(2, "tool", "t"), event("outcome", 3, of=f"{WRITER}:2")]
     assert glimpse(write_run(tmp_path / "short", events=events, meta={}), {}).steps == 2
-    assert glimpse(write_run(tmp_path / "long", events=simple_events(2_000), meta={}), {}).steps == 0
+    assert glimpse(write_run(tmp_path / "long", events=simple_events(2_000), meta={}), {}).steps == 2_001
+    assert glimpse(write_run(tmp_path / "huge", events=simple_events(14_000), meta={}), {}).steps == 0
 
 
 def test_damage_and_strangers_are_survived(tmp_path: Path) -> None:
@@ -57,3 +59,12 @@ def test_only_a_stated_end_is_settled() -> None:
     assert [says_running({"status": status}) for status in ("ok", "failed", "waiting", "running", None, 7)] == [
         False
     ] * 3 + [True] * 3
+
+
+def test_steps_in_another_spelling_count_and_damaged_ones_do_not(tmp_path: Path) -> None:
+    root = write_run(tmp_path, events=[intent(1)], meta={})
+    spelled = record({"e": "step", "seq": 2}).replace(b'{"e":"step"', b'{ "e" : "step"')[1:-20]
+    spelled += b',"_c":"%08x"}\n' % zlib.crc32(spelled)
+    with open(root / "events" / f"{WRITER}.jsonl", "ab") as file:
+        file.write(spelled + record({"e": "step", "seq": 3}).replace(b"3", b"4", 1))
+    assert glimpse(root, {}).steps == 2

@@ -76,3 +76,20 @@ def test_what_is_no_step_id_is_none(text: object) -> None:
 
 def test_a_step_id_is_split_at_its_last_colon() -> None:
     assert split_step_id("a:b:7") == ("a:b", 7)
+
+
+def test_depth_follows_links_that_come_late_and_ends_in_a_circle() -> None:
+    skeleton = Skeleton()
+    rows = skeleton.add_writer(WRITER)
+    for seq in range(2, 5):
+        skeleton.add(rows, seq, intent(seq, parent=seq - 1))
+    skeleton.settle()
+    assert [skeleton.depth(row) for row in range(3)] == [0, 1, 2]
+    skeleton.add(rows, 9, intent(1))
+    skeleton.settle()
+    assert [skeleton.depth(row) for row in range(4)] == [1, 2, 3, 0]
+    circle = Skeleton()
+    rows = circle.add_writer(WRITER)
+    for seq, parent in ((1, 2), (2, 1), (3, 2)):
+        circle.add(rows, seq, intent(seq, parent=parent))
+    assert [circle.depth(row) for row in range(3)] == [1000, 1000, 1000]

@@ -52,6 +52,8 @@ def test_a_reference_needs_a_digest() -> None:
     assert found is not None and (found.size, found.offset) == (1, 3)
     odd = body_ref({**good, "size": -1, "offset": True, "file": 7})
     assert odd is not None and (odd.size, odd.offset, odd.file) == (0, -1, "")
+    huge = body_ref({**good, "size": 10**30, "offset": 10**30})
+    assert huge is not None and (huge.size, huge.offset) == (0, -1)
     for bad in (
         None,
         "x",

@@ -8,6 +8,8 @@ import hashlib
 import os
 import re
 import threading
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from agentdbg.model.records import BodyRef
@@ -30,6 +32,7 @@ class BodyFiles:
         self._fds: dict[str, int] = {}
         self._scanners: dict[str, RecordScanner] = {}
         self._found: dict[bytes, tuple[str, int]] = {}
+        self._again: dict[bytes, list[tuple[str, int]]] = {}
 
     def read(self, ref: BodyRef) -> bytes:
         """The bytes of a body.
@@ -64,12 +67,34 @@ class BodyFiles:
             self.close()
             self._scanners.clear()
             self._found.clear()
+            self._again.clear()
 
     def _hinted(self, ref: BodyRef) -> bytes | None:
+        if ref.offset < 0:
+            return None
+        if not ref.file:
+            return self._beside(ref)
         folder, slash, name = ref.file.partition("/")
-        if folder != "bodies" or not slash or ref.offset < 0:
+        if folder != "bodies" or not slash:
             return None
         return _decode(read_line(self._open(name), ref.offset), ref.sha256)
+
+    def _beside(self, ref: BodyRef) -> bytes | None:
+        """The body at that place in the file of whichever writer names it; as a rule there is only one."""
+        for name in self._names():
+            with suppress(OSError, StoreError):  # one that may not be read hides no other
+                data = _decode(read_line(self._open(name), ref.offset), ref.sha256)
+                if data is not None:
+                    return data
+        return None
+
+    def _names(self) -> Iterator[str]:
+        """Body files, those first that are open."""
+        opened = tuple(self._fds)
+        yield from opened
+        for name, kind in list_below(self._root, "bodies"):
+            if kind == "file" and name.endswith(".jsonl") and name not in opened:
+                yield name
 
     def _large(self, ref: BodyRef) -> bytes | None:
         try:
@@ -88,26 +113,42 @@ class BodyFiles:
         digest = bytes.fromhex(ref.sha256)
         if digest not in self._found:
             self._index()
-        place = self._found.get(digest)
-        if place is None:
-            return None
-        data = _decode(read_line(self._open(place[0]), place[1]), ref.sha256)
-        if data is None:
+        refused = ""
+        while (place := self._found.get(digest)) is not None:
+            data = _decode(read_line(self._open(place[0]), place[1]), ref.sha256)
+            if data is not None:
+                return data
+            refused = place[0]
+            self._forget_place(digest)
+        if refused:
+            raise StoreError(f"bodies/{refused} does not hold what its record says")
+        return None
+
+    def _forget_place(self, digest: bytes) -> None:
+        """Go on to the next record that says it holds the body."""
+        others = self._again.get(digest)
+        if others:
+            self._found[digest] = others.pop(0)
+        else:
             del self._found[digest]
-            raise StoreError(f"bodies/{place[0]} does not hold what its record says")
-        return data
 
     def _index(self) -> None:
         """Take note of every body record not seen yet."""
         for name, kind in list_below(self._root, "bodies"):
-            if kind != "file" or not name.endswith(".jsonl"):
+            if kind == "file" and name.endswith(".jsonl"):
+                with suppress(OSError, StoreError):  # one that may not be read hides no other
+                    self._index_file(name)
+
+    def _index_file(self, name: str) -> None:
+        scanner = self._scanners.setdefault(name, RecordScanner())
+        for offset, line in iter_records(self._open(name), scanner):
+            head = _HEAD.match(line)
+            digest = head[1].decode() if head else (parse_record(line) or {}).get("h")
+            if not isinstance(digest, str) or not _SHA.fullmatch(digest):
                 continue
-            scanner = self._scanners.setdefault(name, RecordScanner())
-            for offset, line in iter_records(self._open(name), scanner):
-                head = _HEAD.match(line)
-                digest = head[1].decode() if head else (parse_record(line) or {}).get("h")
-                if isinstance(digest, str) and _SHA.fullmatch(digest):
-                    self._found.setdefault(bytes.fromhex(digest), (name, offset))
+            place = (name, offset)
+            if self._found.setdefault(bytes.fromhex(digest), place) != place:
+                self._again.setdefault(bytes.fromhex(digest), []).append(place)
 
     def _open(self, name: str) -> int:
         fd = self._fds.get(name)

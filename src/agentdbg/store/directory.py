@@ -187,7 +187,7 @@ class DirectoryStore:
             facts = replace(glimpse(root, {}), holes=(f"run.json cannot be used: {reason}",))
         else:
             settled = not says_running(meta)
-            facts = Facts() if settled else glimpse(root, meta)
+            facts = Facts() if settled and "steps" in meta else glimpse(root, meta)
             # A dead process of this machine does not come back; of another machine's nothing is known.
             settled = settled or (not facts.alive and is_local(owner_of(meta)))
         return summarise(run_id, meta, facts, shown=LazyMeta(root)), settled

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from agentdbg.store.steps import error_info
 
 _PIECE = 64 * 1024
 _FILES = 16
+_COUNTED = 4 << 20
+_STEP = re.compile(rb'\s*\{\s*"e"\s*:\s*"(?:intent|step)"')
 
 
 def glimpse(root: Path, meta: Mapping[str, Json]) -> Facts:
@@ -31,10 +34,9 @@ def glimpse(root: Path, meta: Mapping[str, Json]) -> Facts:
         try:
             status = os.fstat(fd)
             changed = max(changed, status.st_mtime)
-            first = _records(read_at(fd, _PIECE, 0))
-            heads += first[:3]
-            steps += sum(record.get("e") in ("intent", "step") for record in first)
-            counted = counted and status.st_size <= _PIECE
+            heads += _records(read_at(fd, _PIECE, 0))[:3]
+            steps += _count_steps(read_at(fd, _COUNTED, 0))
+            counted = counted and status.st_size <= _COUNTED
             last = _records(read_at(fd, _PIECE, max(0, status.st_size - _PIECE)))
             ends += [record for record in last if record.get("e") == "end"]
         finally:
@@ -66,6 +68,10 @@ def _event_files(root: Path) -> list[str]:
     except (OSError, StoreError):
         return []
     return [name for name, kind in entries if kind == "file" and name.endswith(".jsonl")][:_FILES]
+
+
+def _count_steps(data: bytes) -> int:
+    return sum(_STEP.match(line) is not None and is_intact(line) for line in data.split(b"\n"))
 
 
 def _records(data: bytes) -> list[dict[str, Json]]:

@@ -22,6 +22,7 @@ _MAX_NS = 4 * 10**18
 _MAX_SEQ = 10**18
 _MAX_WALL = 1e11
 _MAX_DEPTH = 1000
+_DEPTHS_KEPT = 4096
 _MAX_NOTES = 100
 _MAX_TYPES = 60_000
 
@@ -73,6 +74,7 @@ class Skeleton:
         self._unlinked: dict[str, list[tuple[int, int]]] = {}
         self._unspawned: dict[int, str] = {}
         self._found: tuple[object, int] = (None, 0)
+        self._depths: dict[int, int] = {}
 
     def add_writer(self, name: str) -> WriterRows:
         """Register a writer's file."""
@@ -130,10 +132,18 @@ class Skeleton:
 
     def depth(self, packed: int) -> int:
         """Number of enclosing steps; a cycle, which only a forged record can hold, ends the count."""
-        count, above = 0, self.parent(packed)
+        above = first = self.parent(packed)
+        count = 0
         while above is not None and count < _MAX_DEPTH:
             count += 1
+            if above in self._depths:
+                count = min(count + self._depths[above], _MAX_DEPTH)
+                break
             above = self.parent(above)
+        if first is not None:
+            if len(self._depths) >= _DEPTHS_KEPT:
+                self._depths.clear()
+            self._depths[first] = count - 1
         return count
 
     def lane(self, packed: int) -> str:
@@ -222,12 +232,14 @@ class Skeleton:
         self._found = (parent, found)
         if found != pack(writer, row):
             self.writers[writer].parents[row] = found + 1
+            self._depths.clear()
             if unpack(found)[0] != writer:
                 self.order.must_follow(writer, row, found)
 
     def _adopt(self, rows: WriterRows, parent: int) -> None:
         """Put the outermost steps of a spawned process below the step that spawned it."""
         rows.spawn = parent
+        self._depths.clear()
         unlinked = {row for waiting in self._unlinked.values() for writer, row in waiting if writer == rows.index}
         for row in range(len(rows)):
             if not rows.parents[row] and row not in unlinked and parent != pack(rows.index, row):

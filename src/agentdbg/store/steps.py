@@ -11,6 +11,7 @@ from math import isfinite
 
 from agentdbg.model.records import BodyRef, Effect, ErrorInfo, Json, Kind, Step, StepStatus, Usage
 
+_LARGEST = 2**53
 _SHA = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _COMMON = frozenset({"e", "seq", "mono", "wall", "_c"})
 _INTENT = _COMMON | frozenset(
@@ -32,9 +33,9 @@ def body_ref(value: Json) -> BodyRef | None:
         return None
     return BodyRef(
         digest,
-        size if type(size) is int and size >= 0 else 0,
+        size if type(size) is int and 0 <= size < _LARGEST else 0,
         file if isinstance(file, str) else "",
-        offset if type(offset) is int and offset >= 0 else -1,
+        offset if type(offset) is int and 0 <= offset < _LARGEST else -1,
     )
 
 
