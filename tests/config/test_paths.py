@@ -73,3 +73,11 @@ def test_the_shipped_runs_are_called_demo(tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_store_may_be_called_by_its_name(tmp_path: Path) -> None:
     (tmp_path / "agentdbg.toml").write_text('[stores]\nprod = "postgresql://db/runs"\n', encoding="utf-8")
     assert paths.store_url("prod", settings(project_dir=str(tmp_path))) == "postgresql://db/runs"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="accounts are elsewhere")
+def test_an_empty_home_is_the_accounts_and_not_the_root_directory() -> None:
+    import os
+    import pwd
+
+    assert paths.cache_dir({"HOME": ""}).is_relative_to(pwd.getpwuid(os.getuid()).pw_dir)

@@ -77,9 +77,19 @@ def _home(environ: Mapping[str, str]) -> Path:
     for variable in ("HOME", "USERPROFILE"):
         if os.path.isabs(environ.get(variable, "")):
             return Path(environ[variable])
-    home = os.path.expanduser("~")
+    home = os.path.expanduser("~") if environ.get("HOME") != "" else _account_home()
     if os.path.isabs(home):
         return Path(home)
     import tempfile  # only in containers whose user has no home
 
     return Path(tempfile.gettempdir(), f"{_NAME}-{os.getuid() if hasattr(os, 'getuid') else 'user'}")
+
+
+def _account_home() -> str:
+    """Home of this process's account, whatever the environment says; empty where there is none."""
+    try:
+        import pwd  # only with an empty HOME
+
+        return pwd.getpwuid(os.getuid()).pw_dir
+    except (ImportError, KeyError):
+        return ""

@@ -12,4 +12,4 @@ def sha256_hex(data: bytes) -> str:
 
 def chain(previous: str, kind: str, segment_hash: str) -> str:
     """Hash of an input prefix extended by one segment; ``previous`` is empty for the first."""
-    return hashlib.sha256(f"{previous}{kind}\0{segment_hash}".encode()).hexdigest()
+    return hashlib.sha256(f"{previous}{kind}\0{segment_hash}".encode("utf-8", "surrogatepass")).hexdigest()
