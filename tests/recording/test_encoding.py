@@ -244,3 +244,13 @@ def test_any_value_comes_back(value: object) -> None:
 def test_order_of_keys_is_kept() -> None:
     back: Any = loads(encode(OrderedDict(b=1, a=2), GATE).data)
     assert list(back) == ["b", "a"]
+
+
+def test_bytes_are_redacted_however_short_they_are() -> None:
+    gate, phone, raw = Gate(RedactionKey(b"k" * 32, "k")), "+49 171 2345678", b"\xff\xfe no text"
+    encoded = encode({"a": phone.encode(), "b": [bytearray(f"ring {phone} now".encode())], "c": raw}, gate)
+    back: Any = loads(encoded.data)
+    assert back["c"] == raw
+    assert all(phone.encode() not in value and "⟦R:phone".encode() in value for value in (back["a"], back["b"][0]))
+    again = encode(back, gate)
+    assert again.data == encoded.data

@@ -6,6 +6,8 @@ Plain JSON stays plain. Everything else becomes an object whose only members are
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from agentdbg.model.json_text import PLAIN, WITH_FLOATS, dumps_json, loads_json, plainness, text_of
 from agentdbg.model.typed import Encoder, Opaque, Unencodable, escape_surrogates, from_tree
 
@@ -56,15 +58,19 @@ def loads(raw: bytes | str) -> object:
     return from_tree(tree)
 
 
-def tree_of(value: object) -> tuple[object, tuple[str, ...]]:
+def tree_of(value: object, binary: Callable[[bytes], bytes] | None = None) -> tuple[object, tuple[str, ...]]:
     """The JSON tree of ``value`` (the value itself when it is plain JSON), and what in it could not be encoded.
+
+    Args:
+        value: What is encoded.
+        binary: Gets every bytes object, and gives what is encoded in its place.
 
     Raises:
         Unencodable: ``value`` is cyclic or has too many nodes.
     """
     if plainness(value, 0):
         return value, ()
-    encoder = Encoder(sort=False)
+    encoder = Encoder(sort=False, binary=binary)
     try:
         tree = encoder.tree(value, 0, "$")
     except RecursionError as problem:

@@ -65,10 +65,14 @@ _OWN_TYPES = frozenset((*_BASES, bool))
 
 
 class Encoder:
-    """Turns one value into a JSON tree; ``opaque`` collects what it could not keep, ``narrowed`` what lost its type."""
+    """Turns one value into a JSON tree; ``opaque`` collects what it could not keep, ``narrowed`` what lost its type.
 
-    def __init__(self, *, sort: bool) -> None:
+    ``binary`` sees bytes before base64 hides what is in them.
+    """
+
+    def __init__(self, *, sort: bool, binary: Callable[[bytes], bytes] | None = None) -> None:
         self.sort = sort
+        self._binary = binary
         self.opaque: list[str] = []
         self.narrowed: list[str] = []
         self._nodes = 0
@@ -114,6 +118,8 @@ class Encoder:
         if type(value) is Opaque:
             return _tag("opaque", value.type_name)
         found = _SCALARS.get(type(value))
+        if self._binary is not None and isinstance(value, bytes | bytearray):
+            value = self._binary(bytes(value))
         return _tag(found[0], found[1](value)) if found is not None else _NO_SCALAR
 
     @staticmethod

@@ -143,6 +143,8 @@ def record_served(run: RunRecording, scope: Scope, step: OpenStep, found: Served
     """Write a served outcome into the replay's own record, byte for byte as it was recorded."""
     if found.result is not None:
         run.gate.adopt(found.result.decode("utf-8", "replace"))
+        if b'"bytes"' in found.result:
+            run.gate.adopt(loads(found.result))  # placeholders behind base64
     members: dict[str, object] = {"served_from": found.step}
     if found.error is not None:
         members["error"] = {key: value for key, value in found.error.items() if key != "args"}

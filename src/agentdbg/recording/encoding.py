@@ -48,7 +48,7 @@ def encode(value: object, gate: Gate) -> Encoded:
                 return Encoded(data, digest, value, True, (), plain == PLAIN)
     except Exception:  # a lone surrogate, another thread's change: the long way copes with all of it
         pass
-    tree, opaque = _tree(value, "$", 0)
+    tree, opaque = _tree(value, "$", 0, gate)
     redacted = gate.value(tree)
     holes = tuple(gate.text(f"not replayable from here: cannot encode {place}") for place in opaque)
     data = tree_bytes(redacted)
@@ -67,11 +67,11 @@ def _is_clean(data: bytes, digest: str, gate: Gate) -> bool:
     return True
 
 
-def _tree(value: object, path: str, depth: int) -> tuple[object, tuple[str, ...]]:
+def _tree(value: object, path: str, depth: int, gate: Gate) -> tuple[object, tuple[str, ...]]:
     problem = ""
     for _ in range(_TRIES):
         try:
-            tree, opaque = tree_of(value)
+            tree, opaque = tree_of(value, gate.body)
             return tree, opaque if path == "$" else tuple(path + place.removeprefix("$") for place in opaque)
         except Unencodable as error:
             problem = str(error)
@@ -79,19 +79,19 @@ def _tree(value: object, path: str, depth: int) -> tuple[object, tuple[str, ...]
         except Exception as error:  # the agent's own classes take part: properties, __hash__, items()
             problem = f"{type_name(error)} while it was read"
     if depth < _SALVAGE_DEPTH:
-        found = _salvaged(value, path, depth + 1)
+        found = _salvaged(value, path, depth + 1, gate)
         if found is not None:
             return found
     name = type_name(value)
     return {"$": "opaque", "v": name}, (f"{path}: {name}: {problem}",)
 
 
-def _salvaged(value: object, path: str, depth: int) -> tuple[object, tuple[str, ...]] | None:
+def _salvaged(value: object, path: str, depth: int, gate: Gate) -> tuple[object, tuple[str, ...]] | None:
     """The members of a mapping or list one by one, when one of them cannot be encoded at all."""
     holes: list[str] = []
 
     def member(item: object, place: str) -> object:
-        tree, opaque = _tree(item, place, depth)
+        tree, opaque = _tree(item, place, depth, gate)
         holes.extend(opaque)
         return tree
 
@@ -105,7 +105,9 @@ def _salvaged(value: object, path: str, depth: int) -> tuple[object, tuple[str, 
 def type_name(value: object) -> str:
     """Module and name of a value's type; a class may lie about both."""
     kind = type(value)
-    found = f"{kind.__module__}.{kind.__qualname__}"
+    module = str(kind.__module__)
+    module = "__main__" if module == "__mp_main__" else module  # a spawned worker's, or a replay's
+    found = f"{module}.{kind.__qualname__}"
     return found if found.isprintable() else ascii(found)
 
 

@@ -152,7 +152,11 @@ class Gate:
                     self._issued.update(m.group() for m in pattern().finditer(text))
             return text
 
-        walk(served, Visitor(note, lambda n, _: n, lambda n, _: n, lambda raw: raw))
+        def note_bytes(raw: bytes) -> bytes:
+            note(raw.decode("utf-8", "replace"))
+            return raw
+
+        walk(served, Visitor(note, lambda n, _: n, lambda n, _: n, note_bytes))
 
     def adopt_int(self, number: int, placeholder: str) -> None:
         """Take over a served surrogate: the integer stays; formatted into text it becomes the placeholder."""
