@@ -91,4 +91,4 @@ def test_a_value_that_comes_back_as_its_base_type_is_named() -> None:
 
 def test_a_class_of_the_main_program_is_named_alike_in_a_worker_process() -> None:
     kind = type("State", (), {"__module__": "__mp_main__"})
-    assert opaque_paths(kind()) == ["$: __main__.State"]
+    assert opaque_paths(kind()) == ("$: __main__.State",)

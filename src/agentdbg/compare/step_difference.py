@@ -28,7 +28,7 @@ _INPUT_CAUSES = {
     "system": "input.system",
     "instructions": "input.system",
 }
-_PLACEHOLDER = "⟦R:"
+_PLACEHOLDER = re.compile("⟦R:[^⟧]*⟧")
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,10 +147,28 @@ class StepJudge:
 
 
 def divergence(step: Step, path: str, expected: str, got: str, cause: str) -> Divergence:
-    """A divergence at a step; one that touches a redacted value has that as its cause."""
-    if _PLACEHOLDER in expected or _PLACEHOLDER in got:
+    """A divergence at a step; one that lies in redacted values alone has that as its cause."""
+    if _differs_in_what_was_redacted(expected, got):
         cause = "redaction"
     return Divergence(step.n, step.id, step.kind.value, step.name, path, expected, got, cause)
+
+
+def _differs_in_what_was_redacted(expected: str, got: str) -> bool:
+    """Whether two texts are the same but for what stands in the place of a placeholder on either side."""
+    return _fits(_PLACEHOLDER.split(expected), got) or _fits(_PLACEHOLDER.split(got), expected)
+
+
+def _fits(parts: Sequence[str], text: str) -> bool:
+    """Whether a text is these parts, in this order, with something between them."""
+    if len(parts) < 2 or not text.startswith(parts[0]):
+        return False
+    at = len(parts[0])
+    for part in parts[1:-1]:
+        found = text.find(part, at + 1)
+        if found < 0:
+            return False
+        at = found + len(part)
+    return text.endswith(parts[-1]) and at < len(text) - len(parts[-1])
 
 
 def called(step: Step) -> str:
