@@ -35,7 +35,7 @@ def test_the_entry_names_the_function_its_arguments_and_where_it_ran(tmp_path: P
     assert made["cwd"] == "{root}"
     assert os.path.isabs(str(tmp_path)) and str(tmp_path) not in str(made["path"])
     args = made["args"]
-    assert loads(found.source.body(BodyRef(args["sha256"], args["size"], args["file"], args["offset"]))) == {
+    assert loads(found.source.body(BodyRef(args["sha256"], args["size"], offset=args["offset"]))) == {
         "a": 1,
         "b": 2,
     }

@@ -240,7 +240,7 @@ PLACES = {
     "gate headers": [(gate.Gate, "headers")],
     "redactor": [(stream.StreamRedactor, "feed")],
     "redactor flush": [(stream.StreamRedactor, "flush")],
-    "journal body": [(journal.RunWriter, "body")],
+    "journal body": [(journal.RunWriter, "store")],
     "journal event": [(journal.RunWriter, "event")],
     "assembler": [(providers.Assembler, "feed")],
     "assembled": [(providers.Assembler, "result")],

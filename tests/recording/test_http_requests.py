@@ -79,7 +79,7 @@ def test_a_conversation_of_200_turns_grows_with_what_is_new(lab: HttpLab) -> Non
     lab.record(REQUESTS, "turns")
     inputs = [event["input"] for event in lab.raw_events() if event.get("kind") == "model"]
     assert len(inputs) == 200
-    assert [i for i, found in enumerate(inputs) if found["base"] is None] == [0, 64, 128, 192]
+    assert [i for i, found in enumerate(inputs) if found["base"] is None] == [0, 64, 193], "ever more rarely"
     assert all(len(found["add"]) == 2 for found in inputs if found["base"] is not None)
     assert all(found["keep"] + len(found["add"]) == found["n"] for found in inputs)
     models = lab.steps(Kind.MODEL)

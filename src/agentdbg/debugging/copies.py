@@ -10,6 +10,7 @@ from typing import Final
 from agentdbg.debugging.session import Session
 from agentdbg.debugging.statefields import Path
 from agentdbg.model.canonical import dumps_json, loads_json
+from agentdbg.model.headers import request_headers
 from agentdbg.model.records import Json, Kind, Step
 from agentdbg.model.segments import Part, join_request
 
@@ -74,8 +75,14 @@ def reopening(session: Session, address: str, store: str) -> str:
 def _calls(session: Session, step: Step) -> Iterator[Copy]:
     url = step.attrs.get("url")
     if step.kind is Kind.MODEL and isinstance(url, str) and session.source.segments(step):
-        yield Copy("model call as curl", lambda: as_curl(url, _request(session, step), headers_of(step)))
-        yield Copy("model call as Python", lambda: as_python(url, _request(session, step), headers_of(step)))
+        yield Copy(
+            "model call as curl",
+            lambda: as_curl(url, _request(session, step), headers_of(step, session.source.step_by_id)),
+        )
+        yield Copy(
+            "model call as Python",
+            lambda: as_python(url, _request(session, step), headers_of(step, session.source.step_by_id)),
+        )
 
 
 def as_curl(url: str, body: Json, headers: list[tuple[str, str]]) -> str:
@@ -105,14 +112,11 @@ def as_python(url: str, body: Json, headers: list[tuple[str, str]]) -> str:
     )
 
 
-def headers_of(step: Step) -> list[tuple[str, str]]:
+def headers_of(step: Step, step_by_id: Callable[[str], Step | None] = lambda _: None) -> list[tuple[str, str]]:
     """The headers that matter; secret ones were not recorded and come from the environment."""
-    recorded = step.attrs.get("request_headers")
     found: list[tuple[str, str]] = []
-    for pair in recorded if isinstance(recorded, list) else ():
-        if not isinstance(pair, list) or len(pair) != 2:
-            continue
-        name, value = str(pair[0]).lower(), str(pair[1])
+    for header, value in request_headers(step, step_by_id):
+        name = header.lower()
         if name in _SECRET:
             found.append((name, f"Bearer {_KEY}" if value.lower().startswith("bearer ") else _KEY))
         elif name in _KEPT:

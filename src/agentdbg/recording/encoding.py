@@ -61,7 +61,7 @@ def _is_clean(data: bytes, digest: str, gate: Gate) -> bool:
         return True
     learned = gate.learned
     tree = loads_json(data)  # what is written is what is looked at, whatever another thread does to the value
-    if gate.value(tree) is not tree:
+    if not gate.is_dull(data, tree) and gate.value(tree) is not tree:
         return False
     gate.keep_clean(digest, learned)
     return True

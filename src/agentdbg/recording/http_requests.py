@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import functools
 import zlib
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import quote_plus, unquote_plus
 
 from agentdbg.model.json_text import json_bytes, loads_json
-from agentdbg.model.records import Effect, Json, Kind
+from agentdbg.model.records import Effect, Kind
 from agentdbg.model.segments import split_request
 from agentdbg.recording import providers
 from agentdbg.recording.http_calls import MAX_BODY, UNREPLAYABLE, Headers, HttpCall, header
+from agentdbg.recording.model_inputs import clean_request
 from agentdbg.recording.process import Recorder, recorder
 from agentdbg.recording.scope import Scope, current
 from agentdbg.redaction.placeholder import OPEN, unescape
@@ -81,16 +81,18 @@ def _open(found: Recorder, request: HttpRequest) -> HttpCall | None:
 def _open_model(scope: Scope, request: HttpRequest, asked: providers.ModelRequest) -> OpenStep:
     run = scope.run
     body = asked.body
-    redacted = _settled(run.gate.value, body)
+    clean = clean_request(body, run.gate)
+    redacted = clean.body
     as_sent = redacted is body and json_bytes(body) == request.content
-    inputs, digest = run.model_input(scope.lane, split_request(redacted), rebuilt=not as_sent)
+    inputs, digest = run.model_input(scope.lane, split_request(redacted), clean, rebuilt=not as_sent)
+    headers = [list(pair) for pair in run.gate.headers(request.headers)]
     attrs: dict[str, object] = {
         "provider": asked.provider,
         "model_asked": run.gate.text(asked.model),
         "url": run.gate.text(f"{request.scheme}://{request.host}{request.path}"),
         "stream": asked.stream,
         "parameters": run.gate.value(asked.parameters),
-        "request_headers": [list(pair) for pair in run.gate.headers(request.headers)],
+        **run.request_headers.attrs(headers),
     }
     run.derive_route(f"{request.scheme}://{request.host}", asked.model)
     members: dict[str, object] = {"input": inputs, "attrs": attrs}
@@ -99,17 +101,8 @@ def _open_model(scope: Scope, request: HttpRequest, asked: providers.ModelReques
     identity = {"path": asked.provider, "body": redacted}
     step = run.begin(scope, Kind.MODEL, asked.model, identity=identity, members=members, arguments_hash=digest)
     scope.lane.input_step = step.id
+    run.request_headers.written(step.id, headers)
     return step
-
-
-def _settled(redact: Callable[[dict[str, Json]], dict[str, Json]], body: dict[str, Json]) -> dict[str, Json]:
-    """Redact until nothing more is found: what one message gives away may stand in an earlier one too."""
-    for _ in range(3):
-        redacted = redact(body)
-        if redacted is body:
-            break
-        body = redacted
-    return body
 
 
 def _open_plain(scope: Scope, request: HttpRequest, content: bytes | None) -> OpenStep:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from agentdbg.model.canonical import canonical
 from agentdbg.model.fingerprint import SCHEME, VolatileRules, drop_volatile, fingerprint, strip_placeholders
 from agentdbg.model.hashing import sha256_hex
 from agentdbg.model.json_text import text_of
@@ -30,6 +31,9 @@ class CallIdentity:
     def fingerprint(self, kind: Kind, name: str, arguments: Encoded | None, about: object) -> str:
         """Fingerprint of a call; ``about`` is what it covers when that is not the arguments."""
         if about is not None or arguments is None:
+            data = canonical([str.__str__(kind), name, about])
+            if not self._may_be_volatile(name, data):
+                return SCHEME + sha256_hex(strip_placeholders(data))
             kept, _ = drop_volatile(about, self.volatile.for_call(name))
             return fingerprint(kind.value, name, kept)
         if self._may_be_volatile(name, arguments.data):

@@ -6,28 +6,28 @@ import threading
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from agentdbg.model.fingerprint import VolatileRules
-from agentdbg.model.hashing import chain, sha256_hex
-from agentdbg.model.json_text import json_bytes
-from agentdbg.model.records import BodyRef, Effect, Kind, StepStatus
+from agentdbg.model.hashing import sha256_hex
+from agentdbg.model.records import Effect, Kind, StepStatus
 from agentdbg.model.segments import Part
 from agentdbg.recording import scope as scopes
 from agentdbg.recording.calls import Call
 from agentdbg.recording.encoding import Encoded, encode, error_arguments, error_message
 from agentdbg.recording.facts import RunFacts, meta
 from agentdbg.recording.identity import CallIdentity
+from agentdbg.recording.model_inputs import Clean, store_input
 from agentdbg.recording.pins import MAX_DRAWS_PER_RUN, real_monotonic_ns, real_time
+from agentdbg.recording.request_headers import RequestHeaders
 from agentdbg.recording.scope import Lane, Scope
 from agentdbg.recording.turns import note_turn
 from agentdbg.redaction.gate import Gate
-from agentdbg.store.journal import RunWriter, ref_members
+from agentdbg.store.journal import RunWriter
 
 if TYPE_CHECKING:
     from agentdbg.recording.process import Recorder
 
-FULL_INPUT_EVERY = 64
 _COUNTED = frozenset(("intent", "outcome", "step"))
 _BEGINS = frozenset(("intent", "step"))
 _CALL_KINDS = (Kind.MODEL, Kind.TOOL, Kind.HTTP, Kind.APPROVAL)
@@ -57,6 +57,7 @@ class RunRecording:
         self.facts = facts
         self.gate = Gate(recorder.key, enabled=recorder.redacting)
         self._identity = CallIdentity(recorder.volatile)
+        self.request_headers = RequestHeaders()
         self.root = Lane()
         self.waiting = False
         self._lock = threading.RLock()
@@ -237,44 +238,24 @@ class RunRecording:
 
     # -- model inputs -----------------------------------------------------------------------------
 
-    def model_input(self, lane: Lane, parts: Sequence[Part], *, rebuilt: bool) -> tuple[dict[str, object], str]:
-        """Store the segments of a model input; returns the event's ``input`` and its chained hash."""
-        adds: list[tuple[Part, BodyRef]] = []
-        hashes: list[str] = []
-        digest = ""
-        for part in parts:
-            data = json_bytes(self.gate.value(part.value))
-            ref = self._writer.body(data)
-            digest = chain(digest, part.kind, ref.sha256)
-            hashes.append(digest)
-            adds.append((part, ref))
-        keep = 0
-        if lane.input_step is not None and lane.inputs_since_full < FULL_INPUT_EVERY - 1:
-            for known, new in zip(lane.input_hashes, hashes, strict=False):
-                if known != new:
-                    break
-                keep += 1
-        members: dict[str, object] = {
-            "hash": digest,
-            "n": len(parts),
-            "base": lane.input_step if keep else None,
-            "keep": keep,
-            "add": [
-                {"kind": part.kind, "name": self.gate.text(part.name), "ref": ref_members(ref)}
-                for part, ref in adds[keep:]
-            ],
-        }
+    def model_input(
+        self, lane: Lane, parts: Sequence[Part], clean: Clean, *, rebuilt: bool
+    ) -> tuple[dict[str, object], str]:
+        """Store the segments of a model input; returns the event's ``input`` and its chained hash.
+
+        The caller sets ``lane.input_step`` when the step that has this input is on disk.
+        """
+        base, lane.input_step = lane.input_step, None
+        members, lane.input_state = store_input(lane.input_state, base, parts, clean, self._writer, self.gate)
         if rebuilt:
             members["rebuilt"] = True
-        lane.inputs_since_full = lane.inputs_since_full + 1 if keep else 0
-        lane.input_hashes = tuple(hashes)
-        self._derive_versions(parts, adds)
-        return members, digest
+        self._derive_versions(lane.input_state.parts)
+        return members, cast(str, members["hash"])
 
-    def _derive_versions(self, parts: Sequence[Part], adds: Sequence[tuple[Part, BodyRef]]) -> None:
+    def _derive_versions(self, segments: Sequence[tuple[str, str]]) -> None:
         for name, kind in (("prompt", "system"), ("tool_schema", "tool_schema")):
             if name not in self.facts.versions:
-                found = [ref.sha256 for part, ref in adds if part.kind == kind]
+                found = [digest for kind_of_part, digest in segments if kind_of_part == kind]
                 if found:
                     self.facts.versions[name] = {"value": sha256_hex("".join(found).encode())[:16], "origin": "derived"}
 

@@ -9,6 +9,8 @@ from contextvars import ContextVar, Token
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeVar
 
+from agentdbg.recording.model_inputs import NO_INPUT, InputState
+
 if TYPE_CHECKING:
     from agentdbg.recording.run import RunRecording
 
@@ -26,15 +28,15 @@ class Lane:
         path: Dotted fork path in creation order.
         forked_at: Number of events the parent lane had written when this one was forked; ``None`` for the root.
         events: Number of events written in this lane.
-        last_input: Chained hashes of the lane's latest model input, for ``{base, keep, add}``.
+        input_step: Step of the lane's latest model input.
+        input_state: What is known of that, for ``{base, keep, add}``.
     """
 
     path: str = "0"
     forked_at: int | None = None
     events: int = 0
     input_step: str | None = None
-    input_hashes: tuple[str, ...] = ()
-    inputs_since_full: int = 0
+    input_state: InputState = NO_INPUT
     draws: list[tuple[str, str, object]] = field(default_factory=list)
     _children: Iterator[int] = field(default_factory=itertools.count)
     _inside: Iterator[int] = field(default_factory=lambda: itertools.count(FIRST_INSIDE))

@@ -18,8 +18,8 @@ from agentdbg.redaction.wordlist import words
 FIELD = "field"
 """The kind of every value that only its context gives away, so that one value has one kind wherever it stands."""
 
-_WORDS = (b"pass", b"pwd", b"secret", b"token", b"key", b"auth", b"cookie", b"credential", b"ssn")
-_CJK_WORDS = ("密码", "口令", "密钥", "令牌", "私钥")
+WORDS = (b"pass", b"pwd", b"secret", b"token", b"key", b"auth", b"cookie", b"credential", b"ssn")
+CJK_WORDS = ("密码", "口令", "密钥", "令牌", "私钥")
 _COOKIE_ATTRIBUTES = words("path expires max-age domain samesite secure httponly priority version comment")
 _SCHEMES = words("bearer basic token apikey api-key digest negotiate key aws4-hmac-sha256 oauth")
 
@@ -64,12 +64,12 @@ def scan_context(text: str, data: bytes, shape: bytes, found: list[Span]) -> Non
     if data.find(b"-----BEGIN ") >= 0:
         _scan_pem(text, data, found)
     if len(data) >= 512 or b":" in data or b"=" in data or b" " in data or not text.isascii():
-        for word in _WORDS:
+        for word in WORDS:
             at = lower.find(word)
             while at >= 0:
                 at = lower.find(word, _assignment(text, shape, lower, at, at + len(word), found))
     if not text.isascii():
-        for alias in _CJK_WORDS:
+        for alias in CJK_WORDS:
             at = text.find(alias)
             while at >= 0:
                 at = text.find(alias, _spoken(text, at + len(alias), alias, found))

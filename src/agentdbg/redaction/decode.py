@@ -146,6 +146,11 @@ def visible(text: str) -> Views:
     return [(0, Decoded(text, _re("odd"), _plain))]
 
 
+def may_hold_base64(data: bytes) -> bool:
+    """Return whether a run occurs at which base64 is looked for."""
+    return _STRICT in data.translate(_BASE64_STRICT)
+
+
 def base64_runs(text: str, data: bytes) -> list[tuple[int, int, str]]:
     """Return (start, end, decoded) of the base64 runs that hold text."""
     strict = data.translate(_BASE64_STRICT)

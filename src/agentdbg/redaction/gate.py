@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from agentdbg.redaction import body as bodies
 from agentdbg.redaction import jsontext, names
 from agentdbg.redaction.context import FIELD, cookie_values, credentials_of, is_placeholder, quoted_secret, schemed
+from agentdbg.redaction.dull import SMALL_NUMBER, is_dull
 from agentdbg.redaction.engine import scan
 from agentdbg.redaction.keys import RedactionKey, load_key
 from agentdbg.redaction.memory import SHORTEST, Memory, occurrences
@@ -29,7 +30,6 @@ T = TypeVar("T")
 UNSCANNED = "unscanned"
 _CACHE_ENTRIES = 8192
 _CACHE_CHARS = 16_000_000
-_SMALL_INT = 99_999
 _ROUNDS = 4
 _NEUTRAL = frozenset(["", *" \t\r\n\"'`,;)]}<>，。；、"])
 _gates: weakref.WeakSet[Gate] = weakref.WeakSet()
@@ -116,6 +116,10 @@ class Gate:
             if len(self._clean) >= _CACHE_ENTRIES:
                 self._clean.clear()
             self._clean[digest] = learned
+
+    def is_dull(self, data: bytes, tree: object) -> bool:
+        """Return whether plain JSON certainly holds nothing to redact; False says nothing."""
+        return not self._rules and is_dull(data, tree, self._memory.order)
 
     @property
     def learned(self) -> int:
@@ -317,7 +321,7 @@ class Gate:
         return "".join((*parts, content[last:])) if parts else self._field(content, names.STRONG)
 
     def _integer(self, n: int, name: str) -> int:
-        if -_SMALL_INT <= n <= _SMALL_INT or n in self._surrogates:
+        if -SMALL_NUMBER <= n <= SMALL_NUMBER or n in self._surrogates:
             return n
         done = self._of_int.get(n)
         if done is not None:
@@ -347,7 +351,7 @@ class Gate:
         return stand_in
 
     def _floating(self, x: float, name: str) -> float:
-        if not _SMALL_INT < abs(x) < 1e16 or not x.is_integer():
+        if not SMALL_NUMBER < abs(x) < 1e16 or not x.is_integer():
             return x
         number = int(x)
         seen = self._integer(number, name)

@@ -27,7 +27,8 @@ SHAPE = _shape_table()
 
 LONG_RUN = b"0" * 11
 _FRACTION, _FRACTION_MASK = b"." + LONG_RUN, b"." + b"a" * 11
-_GROUPS = ((b"000-0000", "grouped"), (b"0000-000000-0", "grouped"), (b"000.000.0000", "us"), (b"000-00-0000", "us_ssn"))
+_PAIR = b"000-0000"
+_GROUPS = ((_PAIR, "grouped"), (b"0000-000000-0", "grouped"), (b"000.000.0000", "us"), (b"000-00-0000", "us_ssn"))
 _WORD = frozenset(b"0Aa")
 _REACH = 18
 FEWEST_DIGITS = 9
@@ -74,6 +75,27 @@ def kind_of_digits(digits: str) -> str | None:
     return "card" if digits.isdigit() and checks.card(digits) else None
 
 
+def may_be_found(shape: bytes) -> bool:
+    """Return whether any shape occurs at which numbers are looked for; False means that there are none."""
+    if LONG_RUN in shape or b"+0" in shape or b"AA00" in shape:
+        return True
+    for needle, _ in _GROUPS[1:]:
+        if needle in shape:
+            return True
+    at = shape.find(_PAIR)
+    while at >= 0:
+        if _is_third(shape, at):
+            return True
+        at = shape.find(_PAIR, at + 4)
+    return False
+
+
+def _is_third(shape: bytes, at: int) -> bool:
+    """Whether two groups of digits, 3 and 4, have another beside them: a phone or card number has three at least."""
+    before = shape[max(0, at - 4) : at]
+    return before == b"000-" or before.endswith((b")", b")-")) or shape.startswith(b"-0000", at + 8)
+
+
 def scan_numbers(text: str, data: bytes, found: list[Span]) -> None:
     """Append what is found in ``text``; ``data`` is the same text, one byte a character."""
     shape = data.translate(SHAPE)
@@ -84,7 +106,8 @@ def scan_numbers(text: str, data: bytes, found: list[Span]) -> None:
     for needle, name in _GROUPS:
         at = shape.find(needle)
         while at >= 0:
-            at = shape.find(needle, _group_at(text, at, name, found))
+            pair = needle is _PAIR and not _is_third(shape, at)
+            at = shape.find(needle, at + 4 if pair else _group_at(text, at, name, found))
     if shape.find(b"+0") >= 0:
         _scan_plus(text, shape, found)
     if shape.startswith(b"AA00"):

@@ -29,12 +29,12 @@ class InputLists:
         """
         self.problems: dict[str, str] = {}
         self._input_of = input_of
-        self._cache: OrderedDict[str, tuple[Segment, ...]] = OrderedDict()
+        self._cache: OrderedDict[str, tuple[tuple[Segment, ...], tuple[str, ...]]] = OrderedDict()
 
     def segments(self, step_id: str) -> Sequence[Segment]:
         """The segments of a step's input in the order sent; as many as can be read when the chain is damaged."""
         links: list[tuple[str, dict[str, Json]]] = []
-        known: tuple[Segment, ...] = ()
+        known: tuple[tuple[Segment, ...], tuple[str, ...]] = ((), ())
         at: str | None = step_id
         seen: set[str] = set()
         while at is not None:
@@ -53,43 +53,42 @@ class InputLists:
             links.append((at, value))
             base = value.get("base")
             at = base if isinstance(base, str) else None
+        if not links:
+            return known[0]
+        segments, hashes = list(known[0]), list(known[1])
         for link_id, value in reversed(links):
-            known = self._extend(link_id, known, value)
-        return known
+            self._extend(link_id, segments, hashes, value)
+        found = tuple(segments)
+        self._cache[step_id] = found, tuple(hashes)
+        if len(self._cache) > _CACHED:
+            self._cache.popitem(last=False)
+        return found
 
     def forget(self) -> None:
         """Drop what was resolved, after the record was reloaded."""
         self._cache.clear()
         self.problems.clear()
 
-    def _extend(self, step_id: str, base: tuple[Segment, ...], value: dict[str, Json]) -> tuple[Segment, ...]:
+    def _extend(self, step_id: str, segments: list[Segment], hashes: list[str], value: dict[str, Json]) -> None:
+        """Turn the list of a step's base, and its chained hashes, into the step's own."""
         keep, add = value.get("keep"), value.get("add")
         count = keep if type(keep) is int and keep >= 0 else 0
         if not isinstance(value.get("base"), str):
             count = 0
-        if count > len(base):
-            self._note(step_id, f"{count - len(base)} of the segments it shares with an earlier call are missing")
-        added = [_segment(item) for item in add] if isinstance(add, list) else []
-        if any(segment.ref.sha256 == _NO_BODY for segment in added):
-            self._note(step_id, "a segment has no readable reference")
-        segments = (*base[:count], *added)
-        self._check(step_id, segments, value)
-        self._cache[step_id] = segments
-        if len(self._cache) > _CACHED:
-            self._cache.popitem(last=False)
-        return segments
-
-    def _check(self, step_id: str, segments: Sequence[Segment], value: dict[str, Json]) -> None:
-        stated, count = value.get("hash"), value.get("n")
-        if type(count) is int and count != len(segments):
-            self._note(step_id, f"{count} segments were sent, {len(segments)} can be read")
-            return
-        if isinstance(stated, str):
-            digest = ""
-            for segment in segments:
-                digest = chain(digest, segment.kind, segment.ref.sha256)
-            if digest != stated:
-                self._note(step_id, "its segments do not give the recorded input hash")
+        if count > len(segments):
+            self._note(step_id, f"{count - len(segments)} of the segments it shares with an earlier call are missing")
+        del segments[count:], hashes[count:]
+        for item in add if isinstance(add, list) else []:
+            segment = _segment(item)
+            if segment.ref.sha256 == _NO_BODY:
+                self._note(step_id, "a segment has no readable reference")
+            segments.append(segment)
+            hashes.append(chain(hashes[-1] if hashes else "", segment.kind, segment.ref.sha256))
+        stated, number = value.get("hash"), value.get("n")
+        if type(number) is int and number != len(segments):
+            self._note(step_id, f"{number} segments were sent, {len(segments)} can be read")
+        elif isinstance(stated, str) and stated != (hashes[-1] if hashes else ""):
+            self._note(step_id, "its segments do not give the recorded input hash")
 
     def _note(self, step_id: str, what: str) -> None:
         if len(self.problems) < 100:

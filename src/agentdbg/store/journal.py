@@ -11,6 +11,7 @@ import json
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from itertools import count, islice
 from time import monotonic_ns
 from time import time as wall_time
@@ -76,7 +77,6 @@ class RunWriter:
         self._disk = disk
         self._events = f"{directory}/events/{writer_id}.jsonl"
         self._bodies = f"{directory}/bodies/{writer_id}.jsonl"
-        self._body_file = f"bodies/{writer_id}.jsonl"
         self._hello = hello
         self._seqs = count()
         self._lock = threading.RLock()
@@ -111,7 +111,7 @@ class RunWriter:
         """Store a body once; later calls with the same bytes give the same reference."""
         ref = ref_from(self.store(data))
         assert ref is not None
-        return ref
+        return ref if ref.file else replace(ref, file=f"bodies/{self.writer_id}.jsonl")
 
     def store(self, data: bytes, digest: str = "") -> dict[str, object]:
         """Like ``body``, but gives the reference as it stands in an event, to be left as it is.
@@ -126,13 +126,16 @@ class RunWriter:
             return known
         large = len(data) > LARGE_BODY
         offset = self._large(digest, data) if large else self._small(digest, data)
-        file = f"large/{digest}" if large else self._body_file
+        ref: dict[str, object] = {"sha256": digest, "size": len(data)}
+        if large:
+            ref["file"] = f"large/{digest}"
+        elif offset >= 0:
+            ref["offset"] = offset
         if offset == LOST:
-            return {"sha256": digest, "size": len(data), "file": file, "offset": -1}
+            return ref
         if len(self._refs) >= KNOWN_BODIES:
             with self._lock:
                 self._refs = dict(islice(self._refs.items(), KNOWN_BODIES // 2, None))
-        ref: dict[str, object] = {"sha256": digest, "size": len(data), "file": file, "offset": max(offset, -1)}
         self._refs[digest] = ref
         return ref
 
