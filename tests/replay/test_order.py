@@ -151,6 +151,61 @@ def test_a_record_without_counted_turns_goes_by_what_lies_between(lab: ReplayLab
     check_identical(lab)
 
 
+DIED = {
+    "tasks": """
+@agentdbg.tool(effect="read")
+async def hangs():
+    await asyncio.sleep(60)
+
+@agentdbg.tool(effect="read")
+async def dies():
+    await asyncio.sleep(0.01)
+    return 1
+
+@agentdbg.agent
+async def run():
+    hanging = asyncio.create_task(hangs())
+    agentdbg.checkpoint("found", {"n": await dies()})
+    if "DIE" in os.environ:
+        os._exit(9)
+    await hanging
+
+if __name__ == "__main__":
+    asyncio.run(run())
+""",
+    "threads": """
+@agentdbg.tool(effect="read")
+def hangs():
+    time.sleep(60)
+
+@agentdbg.tool(effect="read")
+def dies():
+    time.sleep(0.05)
+    return 1
+
+@agentdbg.agent
+def run():
+    thread = threading.Thread(target=hangs)
+    thread.start()
+    agentdbg.checkpoint("found", {"n": dies()})
+    if "DIE" in os.environ:
+        os._exit(9)
+    thread.join()
+
+if __name__ == "__main__":
+    run()
+""",
+}
+
+
+@pytest.mark.parametrize("name", DIED)
+def test_a_record_that_breaks_off_while_a_call_goes_on(lab: ReplayLab, name: str) -> None:
+    lab.record("import asyncio, os, threading, time\nimport agentdbg\n" + DIED[name], env={"DIE": "1"}, ok=False)
+    outcome = lab.replay(timeout=10)
+    assert outcome.verdict == "recording_ended", (outcome.reason, outcome.log)
+    assert outcome.reason.endswith("checkpoint found"), outcome.reason
+
+
 @pytest.mark.wide
 @pytest.mark.parametrize("name", WATCHERS)
 def test_twenty_replays_see_the_same(lab: ReplayLab, name: str) -> None:
