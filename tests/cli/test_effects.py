@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from agentdbg.cli import effects
 from agentdbg.cli.effects import effects_of, state_of
 from agentdbg.model.records import Effect, Json, Kind, Step, StepStatus
+from agentdbg.store.directory import DirectoryStore
 
 
 def step(n: int, *, effect: Effect | None = Effect.WRITE, **members: object) -> Step:
@@ -52,3 +56,10 @@ def test_reads_are_no_effects_and_the_same_key_twice_is_repeated() -> None:
         (7, False),
         (8, False),
     ]
+
+
+def test_choosing_the_outward_steps_first_gives_the_same_effects(store: Path) -> None:
+    source = DirectoryStore(store).open("refund-7")
+    found = list(effects.effects_of(effects.outward_steps(source)))
+    assert len(found) == 3
+    assert found == list(effects.effects_of(source.steps()))

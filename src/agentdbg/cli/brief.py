@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from agentdbg.cli.effects import DoneEffect, effects_of, undeclared
+from agentdbg.cli.effects import DoneEffect, effects_of, outward_steps, undeclared
 from agentdbg.cli.invocation import Invocation
 from agentdbg.cli.output import NOTHING, local_time, print_facts
 from agentdbg.debugging.document import duration_words
@@ -39,7 +39,7 @@ def _pairs(source: RunSource) -> list[tuple[str, object]]:
         ("flag", run.flag),
         ("error", f"{run.error.type}: {run.error.message}" if run.error else None),
         ("scene", _scene(steps[scene]) if scene is not None else None),
-        ("effects", _effects(list(effects_of(steps)), undeclared(steps))),
+        ("effects", _effects(source)),
         ("approvals", ", ".join(f"{step.n} {step.name}" for step in overview.approvals.steps[:_LISTED])),
         ("models", ", ".join(f"{name} ×{count}" for name, count in list(overview.models.items())[:_LISTED])),
         ("tokens", _tokens(overview)),
@@ -60,8 +60,10 @@ def _scene(step: Step) -> str:
     return f"{step.n} {step.kind} {step.name} {step.status}{error}"
 
 
-def _effects(effects: list[DoneEffect], unknown: int) -> str:
+def _effects(source: RunSource) -> str:
+    effects = list(effects_of(outward_steps(source)))
     if not effects:
+        unknown = undeclared(source.steps())
         return message("effects.undeclared", count=unknown) if unknown else message("effects.none")
     listed = [f"{effect.step.n} {effect.step.name} ({_state(effect)})" for effect in effects[:_LISTED]]
     more = len(effects) - len(listed)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from agentdbg.model.records import Effect, Kind, Step, StepStatus
+from agentdbg.store.protocols import RunSource
 
 OUTWARD: Final = (Effect.WRITE, Effect.EXTERNAL)
 
@@ -51,6 +52,13 @@ def effects_of(steps: Iterable[Step]) -> Iterator[DoneEffect]:
         yield DoneEffect(step, state, reached and identity in seen)
         if reached and identity is not None:
             seen.add(identity)
+
+
+def outward_steps(source: RunSource) -> Iterator[Step]:
+    """The writes and external calls of a run; of a long one only these are built where the source can choose them."""
+    steps = source.steps()
+    choose = getattr(source, "positions", None)
+    return iter(steps) if choose is None else (steps[n] for n in choose(effects=OUTWARD))
 
 
 def undeclared(steps: Iterable[Step]) -> int:

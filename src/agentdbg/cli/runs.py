@@ -8,7 +8,7 @@ from agentdbg.cli import parameters
 from agentdbg.cli.commands import Verb
 from agentdbg.cli.describe import matches, run_members
 from agentdbg.cli.invocation import Invocation
-from agentdbg.cli.output import console, local_time, print_document, print_table, text
+from agentdbg.cli.output import NOTHING, console, local_time, print_document, print_table, text
 from agentdbg.i18n.catalogue import message
 from agentdbg.model.records import RunStatus, RunSummary
 
@@ -58,7 +58,7 @@ def print_runs(invocation: Invocation, runs: list[RunSummary], location: str) ->
 
 def _row(run: RunSummary) -> list[object]:
     mode = f"{run.mode} of {run.replay_of}" if run.replay_of else str(run.mode)
-    return [run.run_id, run.status, run.agent, local_time(run.started_at), run.steps, mode, _about(run)]
+    return [run.run_id, run.status, run.agent, local_time(run.started_at), run.steps or NOTHING, mode, _about(run)]
 
 
 def _about(run: RunSummary) -> str:

@@ -9,7 +9,7 @@ import click
 from agentdbg.cli import brief, steptext
 from agentdbg.cli.commands import Verb
 from agentdbg.cli.describe import run_members, step_members
-from agentdbg.cli.effects import DoneEffect, effects_of, undeclared
+from agentdbg.cli.effects import DoneEffect, effects_of, outward_steps, undeclared
 from agentdbg.cli.errors import Trouble
 from agentdbg.cli.invocation import Invocation
 from agentdbg.cli.output import NOTHING, console, print_document, print_table, text
@@ -63,12 +63,12 @@ def _print_json(source: RunSource, number: int | None, only_effects: bool) -> No
         members["steps"] = [{**step_members(step), **steptext.bodies(source, step)}]
     elif not only_effects:
         members["steps"] = (step_members(step) for step in source.steps())
-    members["effects"] = (effect.members() for effect in effects_of(source.steps()))
+    members["effects"] = (effect.members() for effect in effects_of(outward_steps(source)))
     print_document("show", members)
 
 
 def _print_effects(invocation: Invocation, source: RunSource) -> None:
-    rows = [_effect_row(effect) for effect in effects_of(source.steps())]
+    rows = [_effect_row(effect) for effect in effects_of(outward_steps(source))]
     if not rows:
         unknown = undeclared(source.steps())
         said = message("effects.undeclared", count=unknown) if unknown else message("effects.none")
