@@ -298,5 +298,5 @@ def test_a_torn_file_shows_what_stands_before(tmp_path: Path) -> None:
 def test_a_file_torn_before_its_messages_is_one_line(tmp_path: Path) -> None:
     path = write(tmp_path / "x.json", [said("user", "Go.")])
     path.write_bytes(path.read_bytes()[:30])
-    with pytest.raises(StoreError, match=r"x.json is of no known format .*; as JSON, it is damaged"):
+    with pytest.raises(StoreError, match=r"x.json is no pack and of no known format .*; as JSON, it is damaged"):
         open_path(path)

@@ -96,7 +96,8 @@ def _in_file(path: Path) -> list[FoundRun]:
         raise StoreError(f"{path} cannot be read: {(problem.strerror or str(problem)).lower()}") from problem
     if not found:
         broken = file.looks_like_json() and file.document.problem
-        raise StoreError(f"{path} is of no known format ({_known()})" + (f"; as JSON, {broken}" if broken else ""))
+        why = f"; as JSON, {broken}" if broken else ""
+        raise StoreError(f"{path} is no pack and of no known format ({_known()}){why}")
     return found
 
 
