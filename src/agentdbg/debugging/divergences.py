@@ -54,7 +54,7 @@ class Divergences:
     def first_id(self) -> str | None:
         """Id of the step where a replay first parted from its source, if this is one."""
         session = self._session
-        count = len(session.source.steps())
+        count = session.count
         if self._found is None or self._found[0] is not session.summary or self._found[1] != count:
             self._found = (session.summary, count, first_divergence_id(session.source, session.summary))
         return self._found[2]

@@ -7,14 +7,14 @@ import pytest
 from agentdbg.debugging.actions import Place, actions_of
 from agentdbg.ui.screens.base import ActionScreen
 from agentdbg.ui.widgets.bars import KeyBar
-from tests.support.screens import app_on, app_on_runs, settle, shown
+from tests.support.screens import app_beside_twin, app_on, app_on_runs, settle, shown
 
 
 async def test_what_is_said_goes_with_the_next_key() -> None:
     app = app_on()
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("C")
-        assert "no earlier bookmark or divergence" in shown(app)
+        assert "no earlier bookmark, breakpoint or divergence" in shown(app)
         await pilot.press("down")
         assert "no earlier" not in shown(app)
         assert "n next" in shown(app)
@@ -52,13 +52,18 @@ async def test_rows_pages_and_ends_in_the_detail_pane() -> None:
 
 @pytest.mark.parametrize("place", list(Place))
 async def test_every_action_can_be_performed_by_name(place: Place) -> None:
-    app = app_on() if place is Place.DEBUGGER else app_on_runs()
+    app = app_on() if place is Place.DEBUGGER else app_on_runs() if place is Place.RUNS else app_beside_twin()
+    away = ("quit", "back", "help", "palette", "run.open", "editor", "side.first", "side.second", "side.runs", "copy")
+    asks = ("search", "flag", "run.filter", "filter", "compare", "note")
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
+        if place is Place.SIDE:
+            await pilot.press("vertical_line")
         screen = app.screen
         assert isinstance(screen, ActionScreen)
+        assert place is screen.PLACE
         for action in actions_of(place):
-            if action.id not in ("quit", "back", "help", "palette", "run.open", "editor"):
+            if action.id not in away:
                 screen.perform(action.id)
-                await pilot.press("escape") if action.id in ("search", "flag", "run.filter") else await pilot.pause()
+                await pilot.press("escape") if action.id in asks else await pilot.pause()
         assert app.screen is screen

@@ -20,6 +20,8 @@ _NAMES = {
     Kind.RETRIEVAL: ("Documents", "Result"),
     Kind.READ: ("What was read", "Result"),
     Kind.CONFIG: ("Configuration", "Result"),
+    Kind.MESSAGE: ("Content", "Result"),
+    Kind.EFFECT: ("Content", "Result"),
     Kind.APPROVAL: ("Question", "Decision"),
 }
 

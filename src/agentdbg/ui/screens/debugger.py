@@ -324,7 +324,9 @@ class DebuggerScreen(PanesScreen):
         self._steps.update_lines()
         self.present()
         self._center()
-        self.say(event.compared.why or f"compared with {event.compared.other_id}: d goes to the first difference")
+        same = event.compared.difference.same
+        found = "nothing differs" if same else "d goes to the first difference"
+        self.say(event.compared.why or f"compared with {event.compared.other_id}: {found}")
 
     @on(Sifted)
     def _take_sifted(self, event: Sifted) -> None:
