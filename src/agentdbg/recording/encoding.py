@@ -119,9 +119,22 @@ def error_message(error: BaseException) -> str:
         return f"<no message: {type(problem).__name__}>"
 
 
+def error_members(error: BaseException, gate: Gate) -> dict[str, object]:
+    """What an exception carries beside its arguments (``status_code``, ``body``), as far as it can be encoded whole."""
+    try:
+        members = dict(vars(error))
+    except Exception:
+        return {}
+    return {name: value for name, value in members.items() if type(name) is str and not encode(value, gate).holes}
+
+
 def error_arguments(error: BaseException) -> object:
     """What an exception was made of, for a replay to make it again."""
     try:
-        return list(error.args)
+        arguments = list(error.args)
+        if isinstance(error, OSError) and len(arguments) == 2 and error.filename is not None:
+            second = getattr(error, "filename2", None)  # the constructor takes both out of the arguments
+            arguments += [error.filename] if second is None else [error.filename, None, second]
+        return arguments
     except Exception:
         return error  # the placeholder says which class hides them

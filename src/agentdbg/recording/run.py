@@ -14,7 +14,7 @@ from agentdbg.model.records import Effect, Kind, StepStatus
 from agentdbg.model.segments import Part
 from agentdbg.recording import scope as scopes
 from agentdbg.recording.calls import Call
-from agentdbg.recording.encoding import Encoded, encode, error_arguments, error_message
+from agentdbg.recording.encoding import Encoded, encode, error_arguments, error_members, error_message
 from agentdbg.recording.facts import RunFacts, meta
 from agentdbg.recording.identity import CallIdentity
 from agentdbg.recording.model_inputs import Clean, store_input
@@ -361,6 +361,9 @@ class RunRecording:
         if arguments.holes:
             holes.append("not replayable from here: the error's arguments cannot be encoded")
         described["args"] = self._writer.store(arguments.data, arguments.digest)
+        if members := error_members(error, self.gate):
+            state = self.encode(members)
+            described["state"] = self._writer.store(state.data, state.digest)
         return described
 
     @classmethod

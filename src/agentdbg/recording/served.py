@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import sys
 from collections.abc import Generator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,7 +48,12 @@ def rebuild_error(error: Mapping[str, Json]) -> BaseException:
     kind = _exception_class(str(error.get("module", "")), str(error.get("type", "")))
     arguments = error.get("args")
     values = arguments if isinstance(arguments, list) else [error.get("message")]
-    return _constructed(kind, tuple(values)) or _filled(kind, tuple(values))
+    made = _constructed(kind, tuple(values)) or _filled(kind, tuple(values))
+    state = error.get("state")
+    if isinstance(state, dict):
+        with suppress(Exception):  # a class that keeps no members, or other ones now
+            vars(made).update(state)
+    return made
 
 
 def _constructed(kind: type[BaseException], arguments: tuple[object, ...]) -> BaseException | None:

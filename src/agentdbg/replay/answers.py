@@ -160,9 +160,10 @@ class ExactAnswers:
         error: dict[str, Json] | None = None
         if recorded.error is not None:
             error = dict(recorded.error)
-            key = error.pop("args_body", None)
-            if isinstance(key, str) and key in bodies:
-                error["args"] = cast(Json, loads(bodies[key]))
+            for part in ("args", "state"):
+                key = error.pop(f"{part}_body", None)
+                if isinstance(key, str) and key in bodies:
+                    error[part] = cast(Json, loads(bodies[key]))
         return Served(
             step=recorded.step,
             status=StepStatus(recorded.status),

@@ -229,11 +229,11 @@ class _Builder:
         error = _mapping((outcome or {}).get("error"))
         if not error:
             return None
-        ref = ref_from(error.pop("args", None))
-        if ref is not None:
-            key = self._keep(step, ref)
+        for part in ("args", "state"):
+            ref = ref_from(error.pop(part, None))
+            key = None if ref is None else self._keep(step, ref)
             if key is not None:
-                error["args_body"] = key
+                error[f"{part}_body"] = key
         return error
 
 
