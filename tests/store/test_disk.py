@@ -208,6 +208,25 @@ def test_a_file_that_the_agent_closed_is_opened_again_and_the_agent_s_own_file_i
     assert Path(path).read_bytes() == b"\n{1}\n\n{2}\n"
 
 
+def test_a_file_that_stands_where_ours_stood_is_told_from_it_by_a_closer_look(tmp_path: Path) -> None:
+    disk = Disk(quiet)
+    path = str(tmp_path / "a.jsonl")
+    disk.append(path, b"\n{1}\n")
+    assert disk.append(path, b"\n{2}\n") == 10
+    ours = disk._files[path]
+    os.close(ours.fd)
+    other = os.open(tmp_path / "agents own", os.O_CREAT | os.O_RDWR)
+    assert other == ours.fd
+    os.write(other, b"0123456789")
+    ours.checked -= disks.TRUSTED_S
+    try:
+        assert disk.append(path, b"\n{3}\n") == 15
+        disk.close(path)
+        assert os.fstat(other).st_size == 10
+    finally:
+        os.close(other)
+
+
 def test_files_never_take_the_numbers_of_the_standard_streams(tmp_path: Path) -> None:
     program_text = f"""
 import os
