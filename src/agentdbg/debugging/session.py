@@ -381,4 +381,3 @@ class Session(Rows):
             self.finish(hunt)
         elif hunt.advance(AT_ONCE):
             self.finish(hunt)
-
