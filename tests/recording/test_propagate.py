@@ -232,3 +232,36 @@ def test_modules_loaded_after_the_first_call_are_covered(tmp_path: Path) -> None
     found = only_run(tmp_path / "store")
     assert [step.name for step in found.steps] == ["desk", "in pool", "a", "b"]
     assert len({step.lane for step in found.steps}) == 4
+
+
+AS_COMPLETED = """
+import asyncio
+from asyncio import as_completed
+import agentdbg
+
+@agentdbg.tool(effect="read")
+async def look(n):
+    await asyncio.sleep(0)
+    return n
+
+@agentdbg.agent
+async def desk():
+    found = [await each for each in as_completed([look(n) for n in range(40)], timeout=20)]
+    found += [await each for each in asyncio.as_completed(tuple(look(n) for n in range(40, 80)))]
+    for wrong in (lambda: as_completed(3), lambda: as_completed([3]), lambda: as_completed(n for n in "a")):
+        try:
+            list(wrong())
+        except Exception as error:
+            print(type(error).__name__)
+    return sorted(found)
+
+print(asyncio.run(desk()) == list(range(80)))
+"""
+
+
+def test_as_completed_gives_lanes_in_the_order_it_was_given(tmp_path: Path) -> None:
+    recorded, plain = run(tmp_path, AS_COMPLETED), run(tmp_path, AS_COMPLETED, env={"AGENTDBG": "off"})
+    assert (recorded.stdout, recorded.stderr) == (plain.stdout, "")
+    found = only_run(tmp_path / "store")
+    lanes = {found.arguments(step)["n"]: int(step.lane.split(".")[1]) for step in found.steps if step.name == "look"}
+    assert [lanes[n] for n in range(80)] == sorted(lanes.values())

@@ -6,6 +6,7 @@ Only the recorder's scope travels; no other context variable does, so nothing el
 from __future__ import annotations
 
 import functools
+import sys
 import threading
 from collections.abc import Callable
 from contextvars import Context
@@ -30,6 +31,7 @@ def install() -> None:
     on_import("concurrent.futures.thread", _patch_pools)
     on_import("multiprocessing.pool", _patch_thread_pools)
     on_import("asyncio.base_events", _patch_loops)
+    on_import("asyncio.tasks", _patch_as_completed)
 
 
 def before_fork() -> None:
@@ -90,6 +92,28 @@ def _each_in_lane(method: Callable[..., Any]) -> Callable[..., Any]:
 def _patch_loops(module: ModuleType) -> None:
     loop = module.BaseEventLoop
     loop.create_task = _create_task(loop.create_task)
+
+
+def _patch_as_completed(module: ModuleType) -> None:
+    """Coroutines get their tasks, and so their lanes, in the order they were given; a set of them has none."""
+    original = module.as_completed
+
+    @functools.wraps(original)
+    def as_completed(fs: Any, *, timeout: float | None = None) -> Any:
+        if scopes.current() is None or not isinstance(fs, list | tuple) or not _in_loop(module):
+            return original(fs, timeout=timeout)
+        return original([module.ensure_future(each) for each in dict.fromkeys(fs)], timeout=timeout)
+
+    vars(module)["as_completed"] = as_completed
+    for holder in list(sys.modules.values()):
+        if isinstance(holder, ModuleType):
+            members = ModuleType.__getattribute__(holder, "__dict__")  # a module that loads lazily is left alone
+            if members.get("as_completed") is original:
+                members["as_completed"] = as_completed
+
+
+def _in_loop(module: ModuleType) -> bool:
+    return module.events._get_running_loop() is not None
 
 
 def _thread_start(start: Callable[[threading.Thread], None]) -> Callable[[threading.Thread], None]:
