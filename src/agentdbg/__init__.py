@@ -6,7 +6,8 @@ The names below are what an agent's program uses; each is loaded when it is firs
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+
+TYPE_CHECKING = False  # as typing has it: importing typing takes longer than this module
 
 if TYPE_CHECKING:
     from agentdbg.recording.decorators import agent as agent
@@ -49,7 +50,7 @@ _HOMES = {
     ),
     **dict.fromkeys(("now", "random", "uuid4"), "values"),
 }
-__all__ = sorted(_HOMES)  # noqa: PLE0605  # the lazy names are the public ones
+__all__ = sorted(_HOMES)  # the lazy names are the public ones
 
 
 def __getattr__(name: str) -> object:

@@ -10,11 +10,11 @@ from dataclasses import replace
 from agentdbg.debugging.compared import compare_runs
 from agentdbg.debugging.copies import Copy, as_curl, as_python, copies, headers_of, json_path
 from agentdbg.debugging.session import Session
-from agentdbg.model.records import Kind, Step
+from agentdbg.model.records import Json, Kind, Step
 from tests.support.refund_run import TWIN, refund_run, twin_run
 
 URL = "https://models.example/v1/chat/completions"
-BODY = {"model": "m", "messages": [{"role": "user", "content": 'it\'s "quoted" $HOME `id`\n返金'}]}
+BODY: Json = {"model": "m", "messages": [{"role": "user", "content": 'it\'s "quoted" $HOME `id`\n返金'}]}
 HEADERS = [("authorization", "Bearer $API_KEY"), ("anthropic-version", "2023-06-01")]
 
 
@@ -63,6 +63,11 @@ def test_curl_and_python_carry_the_body_whole_whatever_is_in_it() -> None:
 
 
 def test_secret_headers_come_from_the_environment_others_stay_away() -> None:
-    recorded = [["Authorization", "Bearer ⟦R:field:4:c51f⟧"], ["user-agent", "x"], ["anthropic-version", "1"], "odd"]
+    recorded: Json = [
+        ["Authorization", "Bearer ⟦R:field:4:c51f⟧"],
+        ["user-agent", "x"],
+        ["anthropic-version", "1"],
+        "odd",
+    ]
     step = Step(1, "w:0", Kind.MODEL, "m", attrs={"request_headers": recorded})
     assert headers_of(step) == [("authorization", "Bearer $API_KEY"), ("anthropic-version", "1")]

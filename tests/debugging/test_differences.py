@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -24,7 +25,7 @@ def lines(before: object, after: object, view: DiffView = DiffView.UNIFIED) -> l
     return [line_text(line) for line in block(source, before, after, view)]
 
 
-def block(source: MemorySource, before: object, after: object, view: DiffView = DiffView.UNIFIED) -> list:  # type: ignore[type-arg]
+def block(source: MemorySource, before: object, after: object, view: DiffView = DiffView.UNIFIED) -> list[Any]:
     refs = [source.put(side) if side is not None else None for side in (before, after)]
     return list(diff_block(source, refs[0], source, refs[1], view, never).lines)
 

@@ -88,7 +88,7 @@ def test_layouts_need_room_for_two_columns() -> None:
     session = beside_twin(Session(refund_run()))
     assert session.diffs.view is DiffView.UNIFIED
     session.diffs.cycle_view()
-    assert session.diffs.view is DiffView.TABLE
+    assert str(session.diffs.view) == DiffView.TABLE
     assert "wider" in session.message
     session.diffs.cycle_view()
     session.diffs.wide = True

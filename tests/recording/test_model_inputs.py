@@ -24,9 +24,9 @@ def message(text: object) -> dict[str, Any]:
 def test_what_a_later_message_gives_away_goes_from_the_earlier_ones_too() -> None:
     gate = Gate(KEY)
     secret = "hunter2" + "xyzzy9"
-    first = {"model": "m", "messages": [message(f"try {secret} please"), message([1, 1.0, True])]}
+    first: dict[str, Any] = {"model": "m", "messages": [message(f"try {secret} please"), message([1, 1.0, True])]}
     assert clean_request(first, gate).body is first
-    later = {**first, "messages": [*first["messages"], message(f"the password is {secret}")]}
+    later: dict[str, Any] = {**first, "messages": [*first["messages"], message(f"the password is {secret}")]}
     assert secret not in str(clean_request(later, gate).body)
     assert secret not in str(clean_request(first, gate).body), "though it was clean before"
     assert MAIL not in str(clean_request({"messages": [message(MAIL)], "user": MAIL}, gate).body)

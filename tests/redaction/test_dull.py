@@ -18,10 +18,16 @@ from agentdbg.redaction.memory import Memory
 from tests.redaction.test_corpus import CORPUS
 
 KEY = RedactionKey(b"k" * 32, "k")
-PIECES = """password is the secret token key Bearer basic mysql -p auth cookie: a=b; pwd=hunter22x sig ?sig= &sig=
--signature= x-amz-security-token= -----BEGIN PRIVATE KEY----- sk-proj- ghp_ AKIA abcdefghijklmnopqrst 0123456789 138
-1234 5678 4111 1111 1111 1111 +49 151 212 555 123-45-6789 DE89 3704 0044 jo@example.com https://u:p@h/ %41 密码 是 é
-the order was placed 12.5 2026-01-01 A-123 AGE-SECRET-KEY-1 hooks.slack.com ⟦R:email:9:0123456789ab⟧""".split()
+# fmt: off
+PIECES = [
+    "password", "is", "the", "secret", "token", "key", "Bearer", "basic", "mysql", "-p", "auth", "cookie:",
+    "a=b;", "pwd=hunter22x", "sig", "?sig=", "&sig=", "-signature=", "x-amz-security-token=", "-----BEGIN",
+    "PRIVATE", "KEY-----", "sk-proj-", "ghp_", "AKIA", "abcdefghijklmnopqrst", "0123456789", "138", "1234",
+    "5678", "4111", "1111", "1111", "1111", "+49", "151", "212", "555", "123-45-6789", "DE89", "3704", "0044",
+    "jo@example.com", "https://u:p@h/", "%41", '密码', '是', 'é', "the", "order", "was", "placed", "12.5",
+    "2026-01-01", "A-123", "AGE-SECRET-KEY-1", "hooks.slack.com", '⟦R:email:9:0123456789ab⟧',
+]
+# fmt: on
 PIECES += ["\u200b", "\n", '"', "\\", "\uff1a", "\uff11\uff12\uff13"]
 texts = st.lists(st.sampled_from(PIECES), max_size=9).flatmap(
     lambda p: st.sampled_from(["", " ", "-"]).map(lambda s: s.join(p))

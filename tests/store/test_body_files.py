@@ -132,12 +132,13 @@ def test_a_forged_record_and_an_unreadable_file_hide_no_true_body(tmp_path: Path
     write_private(root / "bodies" / "111111111111.jsonl", body_record(b"true") + body_record(b"also"))
     files = BodyFiles(root)
     assert files.read(named(b"true")) == b"true"
-    opened = body_files.open_below
+    opened = vars(body_files)["open_below"]
 
     def refuse(top: str | os.PathLike[str], *names: str) -> int:
         if names[-1] == "000000000000.jsonl":
             raise PermissionError(13, "Permission denied", names[-1])
-        return opened(top, *names)
+        found: int = opened(top, *names)
+        return found
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(body_files, "open_below", refuse)

@@ -112,7 +112,11 @@ def _asks(call: dict[str, Any], content: str | None = None) -> dict[str, Any]:
 
 
 def refund_run(
-    run_id: str = "2026-01-01-T2041-7f3a", *, status: RunStatus = RunStatus.OK, crash: bool = False, policy: str = POLICY
+    run_id: str = "2026-01-01-T2041-7f3a",
+    *,
+    status: RunStatus = RunStatus.OK,
+    crash: bool = False,
+    policy: str = POLICY,
 ) -> MemorySource:
     """The incident, or with ``crash`` the same ticket with a refund that began and never came back."""
     summary = RunSummary(run_id, status, "refund-desk", thread_id="T-2041", tags={"desk": "eu-west"}, started_at=START)

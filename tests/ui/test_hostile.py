@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -130,7 +131,12 @@ def hostile_pair(text: str) -> MemoryStore:
     for number, step in enumerate(second._steps):
         changed = second.put({"role": "tool", "content": [text, "changed\n" + text], "k" + text: {text: number}})
         again = second.put((text + "\nmore\n" + text).encode("utf-8", "surrogatepass"))
-        more = {"arguments": changed, "result": again, "name": text + "!", "idempotency_key": text + "!"}
+        more: dict[str, Any] = {
+            "arguments": changed,
+            "result": again,
+            "name": text + "!",
+            "idempotency_key": text + "!",
+        }
         second._steps[number] = replace(step, **more, input_hash=text + "?" if step.input_hash else None)
         parts = [Segment(text, text, again), Segment("message", text, changed)]
         second._segments[step.id] = parts if step.kind is Kind.MODEL else []
