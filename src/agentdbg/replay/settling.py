@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable
 from types import FrameType
 from typing import TYPE_CHECKING, TypeAlias
@@ -34,6 +35,9 @@ SETTLE_S = 0.1
 _LEAST_S = 0.02
 _TICK_S = 0.0005
 _STILL_S = 0.015
+_MOST_S = 1.0
+_LOOKS = 2
+"""Looks that must find all at rest, with a moment between: one that was just woken still looks as if it waited."""
 Wait: TypeAlias = "Callable[[float], object]"
 
 
@@ -57,19 +61,26 @@ class Threads:
         return not self._busy()
 
     def await_rest(self, gap: float, wait: Wait) -> None:
-        """Wait until the others rest, or have not moved for a while, no longer than ``gap`` lasted while recording.
+        """Wait until the others rest, or wait for something outside, or have had as much time as while recording.
+
+        Time is the processor's: on a busy machine a thread that could go on may not get to run for long.
 
         Args:
             gap: Seconds between the recorded outcomes.
             wait: Waits so many seconds, and lets the others go on meanwhile.
         """
-        until = real_monotonic() + settle_time(gap)
+        until = time.process_time() + settle_time(gap)
         before: dict[int, tuple[int, int]] = {}
-        moved = real_monotonic()
-        while (busy := self._busy()) and (now := real_monotonic()) < until:
+        moved = began = real_monotonic()
+        looks = 0
+        while time.process_time() < until and (now := real_monotonic()) - began < _MOST_S:
+            busy = self._busy()
+            looks = 0 if busy else looks + 1
+            if looks == _LOOKS:
+                return
             if busy != before:
                 before, moved = busy, now
-            elif now - moved >= _STILL_S:
+            elif busy and now - moved >= _STILL_S and not any(map(_could_run, busy)):
                 return
             wait(_TICK_S)
 
@@ -79,7 +90,11 @@ class Threads:
         frames = sys._current_frames()
         self._idents.intersection_update({me, *frames})
         found = {ident: frames[ident] for ident in self._idents if ident != me}
-        return {ident: (id(frame), frame.f_lasti) for ident, frame in found.items() if not _rests(frame)}
+        return {
+            ident: (id(frame), frame.f_lasti)
+            for ident, frame in found.items()
+            if not _rests(frame) or _could_run(ident)
+        }
 
 
 def settle_time(gap: float) -> float:
@@ -95,6 +110,16 @@ def thread_rests(ident: int) -> bool:
 
 def _rests(frame: FrameType) -> bool:
     return frame.f_code.co_name in _RESTING.get(frame.f_code.co_filename, ())
+
+
+def _could_run(ident: int) -> bool:
+    """Whether a thread runs, or was woken and waits for a processor, as far as the system says."""
+    thread = threading._active.get(ident)  # type: ignore[attr-defined]  # there is no other way to its native id
+    try:
+        with open(f"/proc/self/task/{thread.native_id}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].split()[0] == b"R"
+    except (OSError, IndexError, AttributeError):
+        return False  # it has ended, or the system does not say
 
 
 def loop_rests(loop: AbstractEventLoop) -> bool:
