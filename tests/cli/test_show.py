@@ -81,3 +81,12 @@ def test_no_control_character_of_the_record_reaches_the_terminal(options: list[s
 def test_a_run_is_found_by_the_beginning_of_its_id_and_as_the_latest(store: Path) -> None:
     assert document("show", "mail", "--store", store)["run"]["run_id"] == "mail-9"
     assert document("show", "@", "--store", store)["run"]["run_id"] == "mail-9"
+
+
+def test_unreadable_records_are_in_the_document_too(store: Path) -> None:
+    (events,) = (store / "runs" / "refund-7" / "events").iterdir()
+    with events.open("ab") as file:
+        file.write(b'\n{"e":"step","seq":99,"_c":"00000000"}\n\n{"e":"int')
+    problems = document("show", "refund-7", "--store", store)["run"]["problems"]
+    assert any("1 unreadable" in problem for problem in problems), problems
+    assert any("torn" in problem for problem in problems), problems

@@ -57,13 +57,14 @@ def find_step(source: RunSource, number: int) -> Step:
 
 
 def _print_json(source: RunSource, number: int | None, only_effects: bool) -> None:
+    effects = [effect.members() for effect in effects_of(outward_steps(source))]  # reads the record, as problems need
     members: dict[str, object] = {"run": {**run_members(source.summary()), "problems": list(source.problems())}}
     if number is not None:
         step = find_step(source, number)
         members["steps"] = [{**step_members(step), **steptext.bodies(source, step)}]
     elif not only_effects:
         members["steps"] = (step_members(step) for step in source.steps())
-    members["effects"] = (effect.members() for effect in effects_of(outward_steps(source)))
+    members["effects"] = effects
     print_document("show", members)
 
 
