@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 
 from rich.segment import Segment
-from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 
 from agentdbg.debugging.copies import Copy
 from agentdbg.debugging.document import Tone, span
+from agentdbg.ui.screens.dialog import Dialog
 from agentdbg.ui.text import Palette, segments
 from agentdbg.ui.widgets.bars import Bar
 from agentdbg.ui.widgets.lines import LineView
@@ -36,7 +35,7 @@ class CopyList(LineView):
         return segments([*row, span(self._entries[index].what)], palette)
 
 
-class CopyScreen(ModalScreen[int | None]):
+class CopyScreen(Dialog[int | None]):
     """Asks what to copy; gives the number of the entry."""
 
     CSS: ClassVar[str] = """
@@ -62,7 +61,7 @@ class CopyScreen(ModalScreen[int | None]):
             yield Bar(id="copy-title")
             yield CopyList(self._entries)
 
-    def on_mount(self) -> None:
+    def ready(self) -> None:
         """Show what enter does."""
         hint = [
             span("enter", Tone.STRONG),
@@ -77,26 +76,21 @@ class CopyScreen(ModalScreen[int | None]):
 
     def on_line_view_chosen(self, event: LineView.Chosen) -> None:
         """Take the entry that was clicked twice."""
-        self.dismiss(event.index)
+        self.close_with(event.index)
 
-    def on_key(self, event: events.Key) -> None:
+    def handle(self, key: str, character: str | None) -> bool:
         """Choose with arrows and enter, or by number."""
         entries = self.query_one(CopyList)
-        if event.key in ("escape", "q"):
-            self.dismiss(None)
-        elif event.key in ("down", "j", "up", "k"):
-            entries.move_cursor(entries.cursor + (1 if event.key in ("down", "j") else -1))
-        elif event.key == "enter":
-            self.dismiss(entries.cursor)
-        elif event.key in self._again:
-            self.dismiss(0)
-        elif (
-            event.character is not None
-            and event.character.isdecimal()
-            and 0 < int(event.character) <= len(self._entries)
-        ):
-            self.dismiss(int(event.character) - 1)
+        if key in ("escape", "q"):
+            self.close_with(None)
+        elif key in ("down", "j", "up", "k"):
+            entries.move_cursor(entries.cursor + (1 if key in ("down", "j") else -1))
+        elif key == "enter":
+            self.close_with(entries.cursor)
+        elif key in self._again:
+            self.close_with(0)
+        elif character is not None and character.isdecimal() and 0 < int(character) <= len(self._entries):
+            self.close_with(int(character) - 1)
         else:
-            return
-        event.stop()
-        event.prevent_default()
+            return False
+        return True

@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import ClassVar
 
 from rich.segment import Segment
-from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from agentdbg.debugging.actions import Action, Place, actions_of
 from agentdbg.debugging.document import Span, Tone, span
 from agentdbg.ui.keymap import Keymap
+from agentdbg.ui.screens.dialog import Dialog
 from agentdbg.ui.text import Palette, content, segments
 from agentdbg.ui.widgets.bars import Bar
 from agentdbg.ui.widgets.lines import LineView
@@ -85,7 +84,7 @@ class ActionList(LineView):
         return segments(spans, palette)
 
 
-class HelpScreen(ModalScreen[str | None]):
+class HelpScreen(Dialog[str | None]):
     """Shows what can be done, and does it."""
 
     CSS: ClassVar[str] = """
@@ -112,7 +111,7 @@ class HelpScreen(ModalScreen[str | None]):
             yield ActionList(self._actions, self._keymap)
             yield Bar(id="help-note")
 
-    def on_mount(self) -> None:
+    def ready(self) -> None:
         """Fill the bars."""
         hint = [
             span("enter", Tone.STRONG),
@@ -135,21 +134,20 @@ class HelpScreen(ModalScreen[str | None]):
         """Run the entry that was clicked twice."""
         self._run()
 
-    def on_key(self, event: events.Key) -> None:
+    def handle(self, key: str, character: str | None) -> bool:
         """Move in the list while the focus stays in the filter."""
         actions = self.query_one(ActionList)
-        if event.key == "escape":
-            self.dismiss(None)
-        elif event.key in ("down", "up"):
-            actions.move(1 if event.key == "down" else -1)
-        elif event.key in ("pagedown", "pageup"):
-            actions.move_page(1 if event.key == "pagedown" else -1)
+        if key == "escape":
+            self.close_with(None)
+        elif key in ("down", "up"):
+            actions.move(1 if key == "down" else -1)
+        elif key in ("pagedown", "pageup"):
+            actions.move_page(1 if key == "pagedown" else -1)
         else:
-            return
-        event.stop()
-        event.prevent_default()
+            return False
+        return True
 
     def _run(self) -> None:
         selected = self.query_one(ActionList).selected
         if selected is not None:
-            self.dismiss(selected.id)
+            self.close_with(selected.id)
