@@ -23,7 +23,7 @@ from agentdbg.compare.fields import (
     diff_bodies,
     diff_values,
 )
-from agentdbg.model.canonical import dumps
+from agentdbg.model.canonical import Opaque, dumps
 
 scalars = st.none() | st.booleans() | st.integers(-3, 3) | st.floats(width=16) | st.text("ab_é$", max_size=3)
 values = st.recursive(
@@ -180,3 +180,11 @@ def test_deeply_nested_values_are_compared() -> None:
 
 def test_added_null_is_not_a_missing_field() -> None:
     assert diff_values({}, json.loads('{"a":null}')).changes == (FieldChange("+", "$.a", MISSING, None),)
+
+
+def test_members_of_an_object_are_compared_by_name() -> None:
+    def state(**members: object) -> object:
+        return {"s": Opaque("desk.State", members)}
+
+    found = of(state(budget=95, who="a"), state(budget=94, who="a"))
+    assert [path for _, path in rows(found)] == ["$.s.budget"]

@@ -54,3 +54,13 @@ VALUES = st.recursive(
 @given(VALUES, VALUES)
 def test_a_difference_is_found_exactly_when_the_texts_differ(left: Any, right: Any) -> None:
     assert (first_difference(left, right) is None) == (json.dumps(left) == json.dumps(right))
+
+
+def test_the_class_of_an_object_is_no_part_of_a_path() -> None:
+    def state(budget: int, name: str = "desk.State") -> Any:
+        return {"state": {"$": "object", "v": [name, {"budget": budget}]}}
+
+    found = first_difference(state(95), state(94))
+    assert found is not None and (found.path, found.expected, found.got) == ("$.state.budget", "95", "94")
+    other = first_difference(state(95), state(95, "desk.Other"))
+    assert other is not None and (other.expected, other.got) == ("desk.State", "desk.Other")

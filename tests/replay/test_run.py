@@ -173,3 +173,46 @@ def test_a_program_without_a_root_is_told_what_it_lacks(lab: ReplayLab) -> None:
     lab.record('import agentdbg\n\n@agentdbg.tool(effect="read")\ndef look():\n    return 1\n\nlook()\n')
     outcome = lab.replay()
     assert (outcome.verdict, "no @agentdbg.agent" in outcome.reason) == ("not_replayable", True)
+
+
+OBJECTS = """\
+from dataclasses import dataclass
+import agentdbg
+
+@dataclass
+class State:
+    budget: int
+
+@agentdbg.tool(effect="write")
+def put(state):
+    return None
+
+@agentdbg.tool(effect="read")
+def get():
+    return 1
+
+@agentdbg.agent
+def run():
+    state = State(get() + 94)
+    agentdbg.checkpoint("done", state)
+    put(state)
+    return "done"
+
+if __name__ == "__main__":
+    run()
+"""
+
+
+def test_objects_with_declared_members_are_compared_by_them(lab: ReplayLab) -> None:
+    lab.record(OBJECTS)
+    assert lab.replay().verdict == "identical"
+    lab.write(OBJECTS.replace("+ 94", "+ 93"))
+    at = lab.replay().first_divergence
+    assert at is not None and (at.kind, at.path, at.expected, at.got) == ("checkpoint", "$.budget", "95", "94")
+
+
+def test_an_object_as_a_result_cannot_be_served(lab: ReplayLab) -> None:
+    lab.record(OBJECTS.replace("return 1", "return State(1)").replace("get() + 94", "get().budget"))
+    outcome = lab.replay()
+    assert outcome.verdict == "not_replayable"
+    assert "step 2 (get): not replayable from here: cannot encode $: __main__.State" in outcome.reason

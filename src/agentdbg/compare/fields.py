@@ -192,6 +192,8 @@ class _Walk:
         keyed_a, keyed_b = (_keyed(side) if tag == "map" else None for side in (inner_a, inner_b))
         if keyed_a is not None and keyed_b is not None:
             self._members(keyed_a, keyed_b, at, at_b, lambda key: f"[{key}]")
+        elif tag == "object" and (members := _members_of_one_class(inner_a, inner_b)) is not None:
+            self._members(*members, at, at_b)
         elif tag in ("tuple", "set", "frozenset") and isinstance(inner_a, list) and isinstance(inner_b, list):
             self._items(inner_a, inner_b, at, at_b)
         elif exact(inner_a) != exact(inner_b):
@@ -273,6 +275,12 @@ def _tag(value: dict[str, Json]) -> str | None:
     """The type of a value that JSON lacks, as the typed encoding writes it."""
     tag = value.get("$")
     return tag if isinstance(tag, str) and value.keys() == {"$", "v"} else None
+
+
+def _members_of_one_class(a: Json, b: Json) -> tuple[dict[str, Json], dict[str, Json]] | None:
+    if not isinstance(a, list) or not isinstance(b, list) or len(a) != 2 or len(b) != 2 or a[0] != b[0]:
+        return None
+    return (a[1], b[1]) if isinstance(a[1], dict) and isinstance(b[1], dict) else None
 
 
 def _keyed(pairs: Json) -> dict[str, Json] | None:

@@ -32,7 +32,7 @@ def first_difference(expected: Json, got: Json, path: str = "$") -> Difference |
         if _is_typed(left) and _is_typed(right):
             if left["$"] != right["$"]:
                 return Difference(at, _shown(left), _shown(right))
-            stack.append((left["v"], right["v"], at))
+            stack.append((*_inside(left, right), at))
         elif isinstance(left, dict) and isinstance(right, dict):
             pairs = _members(left, right, at)
             if isinstance(pairs, Difference):
@@ -52,6 +52,14 @@ _MISSING: Json = ABSENT + "\0"
 
 def _same_scalar(left: Json, right: Json) -> bool:
     return type(left) is type(right) and (left == right or (left != left and right != right))
+
+
+def _inside(left: dict[str, Json], right: dict[str, Json]) -> tuple[Json, Json]:
+    """What two values of one type wrap; of objects of one class, their members."""
+    a, b = left["v"], right["v"]
+    if left["$"] == "object" and isinstance(a, list) and isinstance(b, list) and len(a) == len(b) == 2 and a[0] == b[0]:
+        return a[1], b[1]
+    return a, b
 
 
 def _is_typed(value: Json) -> TypeGuard[dict[str, Json]]:

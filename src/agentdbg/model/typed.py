@@ -9,12 +9,14 @@ import math
 import re
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 
 from agentdbg.model.json_text import INT_MAX, INT_MIN, MAX_DEPTH, text_of
+from agentdbg.model.members import members_of
 
 MAX_NODES = 2_000_000
+ONLY_MEMBERS = " (its members alone)"
 _SURROGATE = re.compile("[\\\\\ud800-\udfff]")
 _ESCAPED = re.compile(r"\\(u[0-9a-f]{4}|\\)")
 
@@ -25,9 +27,10 @@ class Unencodable(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """Stands for a value that could not be encoded: its type's name is all that is known."""
+    """Stands for a value that cannot be made again: known are its type's name, and its members where declared."""
 
     type_name: str
+    members: object = field(default=None, hash=False)
 
 
 def _tag(name: str, value: object) -> dict[str, object]:
@@ -97,7 +100,22 @@ class Encoder:
                 return self._container(value, depth, path)
             finally:
                 self._open.discard(id(value))
-        return self._opaque(value, path)
+        return self._object(value, depth, path)
+
+    def _object(self, value: object, depth: int, path: str) -> object:
+        """What is known of an object: its class, and its members where the class declares them."""
+        if type(value) is Opaque:
+            return _tag("object", [value.type_name, self.tree(value.members, depth + 2, path)])
+        members = members_of(value) if depth + 3 < MAX_DEPTH and id(value) not in self._open else None
+        if members is None:
+            return self._opaque(value, path)
+        self.opaque.append(f"{path}: {_type_name(value)}{ONLY_MEMBERS}")
+        self._open.add(id(value))
+        try:
+            name = escape_surrogates(_type_name(value))
+            return _tag("object", [name, self._mapping(cast("dict[object, object]", members), depth + 2, path)])
+        finally:
+            self._open.discard(id(value))
 
     def _opaque(self, value: object, path: str) -> object:
         name = _type_name(value)
@@ -115,7 +133,7 @@ class Encoder:
         if isinstance(value, float):
             number_f = float(value)
             return number_f if math.isfinite(number_f) else _tag("float", repr(number_f))
-        if type(value) is Opaque:
+        if type(value) is Opaque and value.members is None:
             return _tag("opaque", value.type_name)
         found = _SCALARS.get(type(value))
         if self._binary is not None and isinstance(value, bytes | bytearray):
@@ -279,4 +297,5 @@ _DECODERS: dict[str, Callable[..., object]] = {
     "complex": lambda v: complex(float.fromhex(v[0]), float.fromhex(v[1])),
     "deep": _unflatten,
     "opaque": lambda v: Opaque(str(v)),
+    "object": lambda v: Opaque(str(v[0]), from_tree(v[1])),
 }

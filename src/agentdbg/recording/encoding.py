@@ -7,6 +7,7 @@ from typing import NamedTuple
 from agentdbg.model.canonical import Unencodable, from_tree, tree_bytes, tree_of
 from agentdbg.model.hashing import sha256_hex
 from agentdbg.model.json_text import PLAIN, WITH_FLOATS, loads_json, plainness, text_of
+from agentdbg.model.typed import ONLY_MEMBERS
 from agentdbg.redaction.gate import Gate
 
 _TRIES = 3
@@ -30,6 +31,11 @@ class Encoded(NamedTuple):
     plain: bool
     holes: tuple[str, ...] = ()
     simple: bool = False
+
+    @property
+    def gaps(self) -> tuple[str, ...]:
+        """Holes in what is written down; an object whose members are there leaves none, though it is not made again."""
+        return tuple(hole for hole in self.holes if not hole.endswith(ONLY_MEMBERS))
 
     @property
     def value(self) -> object:

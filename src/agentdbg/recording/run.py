@@ -139,8 +139,8 @@ class RunRecording:
         if arguments is not None:
             event["args"] = self._writer.store(arguments.data, arguments.digest)
             arguments_hash = arguments_hash or arguments.digest
-            if arguments.holes:
-                event["holes"] = list(arguments.holes)
+            if gaps := arguments.gaps:
+                event["holes"] = list(gaps)
         if members:
             event.update(members)
         seq = self._write(scope, "intent", event)
@@ -201,8 +201,8 @@ class RunRecording:
         }
         if body is not None:
             event["args"] = self._writer.store(body.data, body.digest)
-            if body.holes:
-                event["holes"] = list(body.holes)
+            if gaps := body.gaps:
+                event["holes"] = list(gaps)
         if members:
             event.update(members)
         return self._writer.step_id(self._write(scope, "step", event))
