@@ -57,8 +57,8 @@ _SCREEN: Final = Owner.SCREEN
 # One action, one line.
 # fmt: off
 ACTIONS: Final[tuple[Action, ...]] = (
-    Action("step.over", ("n", "F10"), "next step over children; next hit in a search", "Step", "forward", label="next"),
-    Action("step.back", ("p", "N"), "previous step over children; previous hit in a search", "Step", "backward"),
+    Action("step.over", ("n", "F10"), "next step over children (search: next hit)", "Step", "forward", label="next"),
+    Action("step.back", ("p", "N"), "previous step over children (search: hit)", "Step", "backward"),
     Action("step.into", ("s",), "next step, into children", "Step", "into", label="into"),
     Action("step.into_back", ("S",), "previous step, into children", "Step", "into_back"),
     Action("step.up", ("u",), "up to the parent step", "Step", "up"),

@@ -133,3 +133,12 @@ async def test_reading_again_keeps_the_cursor_on_its_run() -> None:
         await pilot.press("ctrl+l")
         await settle(pilot)
         assert next(line for line in frame(app) if line.startswith("›")).count(INCIDENT) == 1
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+async def test_columns_stand_above_their_rows_at_every_width(size: tuple[int, int]) -> None:
+    app = app_on_runs(MemoryStore([refund_run()]))
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot)
+        columns, runs = app.screen.query_one("#columns").region, app.screen.query_one("#runs").region
+        assert (columns.x, columns.width, columns.bottom) == (runs.x, runs.width, runs.y)

@@ -17,7 +17,7 @@ from agentdbg.ui.text import Palette, content, segments
 from agentdbg.ui.widgets.bars import Bar
 from agentdbg.ui.widgets.lines import LineView
 
-_CONVENTION = "lowercase goes forward, uppercase backward; B, F, G, Y are of their own, a goes back"
+_CONVENTION = "lowercase forward, uppercase backward; a, B, F, G, Y on their own"
 
 
 class ActionList(LineView):
