@@ -58,7 +58,7 @@ _SCREEN: Final = Owner.SCREEN
 # fmt: off
 ACTIONS: Final[tuple[Action, ...]] = (
     Action("step.over", ("n", "F10"), "next step over children (search: next hit)", "Step", "forward", label="next"),
-    Action("step.back", ("p", "N"), "previous step over children (search: hit)", "Step", "backward"),
+    Action("step.back", ("p", "N"), "previous step over children (search: previous hit)", "Step", "backward"),
     Action("step.into", ("s",), "next step, into children", "Step", "into", label="into"),
     Action("step.into_back", ("S",), "previous step, into children", "Step", "into_back"),
     Action("step.up", ("u",), "up to the parent step", "Step", "up"),
