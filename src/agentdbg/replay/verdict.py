@@ -200,9 +200,7 @@ class _Case:
         if at.reordered and not self._has_hash_seed():
             cause = "environment"
             self._notes.append(HASH_SEED)
-        elif _only_numbers(at.expected, at.got) and (self._done or self._report.first("stopped") or {}).get(
-            "unpinned"
-        ):
+        elif _only_numbers(at.expected, at.got) and (self._done or self._report.first("stopped") or {}).get("unpinned"):
             cause = "clock"
         return replace(ruling, divergence=replace(at, cause=cause))
 
