@@ -137,7 +137,7 @@ async def test_reading_again_keeps_the_cursor_on_its_run() -> None:
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
 async def test_columns_stand_above_their_rows_at_every_width(size: tuple[int, int]) -> None:
-    app = app_on_runs(MemoryStore([refund_run()]))
+    app = app_on_runs(MemoryStore({INCIDENT: refund_run()}))
     async with app.run_test(size=size) as pilot:
         await settle(pilot)
         columns, runs = app.screen.query_one("#columns").region, app.screen.query_one("#runs").region
