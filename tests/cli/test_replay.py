@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from tests.support.program import agentdbg, document
@@ -21,6 +22,9 @@ def test_without_a_kernel_layer_the_audit_hook_must_be_accepted(store: Path) -> 
 
 
 def test_somebody_elses_run_is_not_started(store: Path) -> None:
+    file = store / "runs" / "refund-8" / "run.json"
+    entry = {"callable": {"module": "json", "qualname": "dumps", "file": ""}}
+    file.write_text(json.dumps({**json.loads(file.read_text()), "entry": entry, "seal": "0" * 64}))
     done = agentdbg("replay", "refund-8", "--exact", "--guard", "audit", "--store", store)
     assert (done.returncode, done.stdout) == (3, "")
     assert "--trust" in done.stderr

@@ -147,7 +147,8 @@ def test_a_record_without_counted_turns_goes_by_what_lies_between(lab: ReplayLab
     for path in (lab.store / "runs" / "run-1" / "events").iterdir():
         lines = [line for line in path.read_text().splitlines() if line]
         events = [{k: v for k, v in json.loads(line).items() if k not in ("turn", "_c")} for line in lines]
-        path.write_bytes(b"".join(encode_record(event) for event in events))
+        timed = [{**event, "mono": 20_000 * event["seq"]} for event in events]  # neighbours are 20 µs apart
+        path.write_bytes(b"".join(encode_record(event) for event in timed))
     check_identical(lab)
 
 
