@@ -105,7 +105,8 @@ def input_table(a: RunSource, step_a: Step | None, b: RunSource, step_b: Step | 
     found = align(*keys, alike=[(lambda i: _place(left[i]), lambda j: _place(right[j]))])
     origins = {**origin_steps(a, step_a, left), **origin_steps(b, step_b, right)}
     rows = tuple(_row(left, right, row.sign, row.i, row.j, origins) for row in found.rows)
-    return InputTable(rows, NOT_RECORDED if not left or not right else found.note)
+    lacking = (step_a is not None and not left) or (step_b is not None and not right)
+    return InputTable(rows, NOT_RECORDED if lacking else found.note)
 
 
 def input_change(source: RunSource, step: Step) -> InputTable:
