@@ -48,3 +48,9 @@ def test_long_lists_are_counted_in_full_and_kept_in_part() -> None:
     steps = [replace(step, status=StepStatus.ERROR) for step in plain_steps(500)]
     overview = gather(steps)
     assert (overview.errors.count, len(overview.errors.steps)) == (500, 200)
+
+
+def test_what_a_replay_served_was_not_done() -> None:
+    step = replace(plain_steps(1)[0], kind=Kind.TOOL, effect=Effect.EXTERNAL, attrs={"served_from": "w:9"})
+    overview = gather([step])
+    assert (overview.done.count, overview.served.count, overview.in_doubt.count) == (0, 1, 0)

@@ -54,6 +54,7 @@ class Overview:
     complete: bool = False
     done: Tally = field(default_factory=Tally)
     in_doubt: Tally = field(default_factory=Tally)
+    served: Tally = field(default_factory=Tally)
     refused: Tally = field(default_factory=Tally)
     repeated: Tally = field(default_factory=Tally)
     approvals: Tally = field(default_factory=Tally)
@@ -121,6 +122,10 @@ class Overview:
     def _feed_effect(self, index: int, step: Step) -> None:
         if marks.is_refused(step):
             self.refused.add(step)
+            return
+        if step.attrs.get("served_from"):  # a replay's outcome came from the record: nothing was done outside
+            self.last_outward = index
+            self.served.add(step)
             return
         if step.status in (StepStatus.OPEN, StepStatus.CANCELLED, StepStatus.TIMED_OUT):
             self.in_doubt.add(step)

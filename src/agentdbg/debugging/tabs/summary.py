@@ -162,6 +162,7 @@ def _effects(overview: Overview) -> list[Row]:
     for word, tally, tone in (
         ("done", overview.done, Tone.OK),
         ("in doubt", overview.in_doubt, Tone.WARN),
+        *([("served", overview.served, Tone.DIM)] if overview.served.count else []),
         ("refused", overview.refused, Tone.WARN),
         ("repeated", overview.repeated, Tone.ERROR),
     ):
