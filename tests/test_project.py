@@ -17,7 +17,7 @@ def test_the_readme_has_the_two_setup_commands_on_their_own_lines() -> None:
     commands = [line.strip() for line in lines if re.match(r" +python3 -m venv ", line)]
     assert commands == [
         'python3 -m venv .venv && .venv/bin/pip install -q ".[demo]" && .venv/bin/agentdbg demo',
-        'python3 -m venv .venv && .venv/bin/pip install -q -e ".[test]" && .venv/bin/pytest -q',
+        'python3 -m venv .venv && .venv/bin/pip install -q -e ".[test]" && .venv/bin/pytest -q -n auto',
     ]
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from agentdbg.recording.calls import Call, Served
     from agentdbg.recording.encoding import Encoded
+    from agentdbg.recording.framework_calls import Codec
     from agentdbg.recording.process import Recorder
     from agentdbg.recording.run import OpenStep, RunRecording
     from agentdbg.recording.scope import Scope
@@ -24,11 +25,14 @@ if TYPE_CHECKING:
 class ActiveCall:
     """One call between intent and outcome. ``inside`` is the scope of the function's body."""
 
-    def __init__(self, recorder: Recorder, outside: Scope, step: OpenStep, inside: Scope) -> None:
+    def __init__(
+        self, recorder: Recorder, outside: Scope, step: OpenStep, inside: Scope, codec: Codec | None = None
+    ) -> None:
         self.scope = inside
         self.step = step
         self._recorder = recorder
         self._outside = outside
+        self._codec = codec
         self._items: list[object] = []
         self._item_holes: list[str] = []
 
@@ -76,7 +80,7 @@ class ActiveCall:
         """A generator yielded."""
 
         def keep() -> None:
-            encoded = self.run.encode(value)
+            encoded = self.run.encode(self._frozen(value))
             self._items.append(loads(encoded.data))  # a copy: the agent may change what it got
             self._item_holes.extend(hole.replace("$", f"$.items[{len(self._items) - 1}]", 1) for hole in encoded.holes)
 
@@ -85,7 +89,7 @@ class ActiveCall:
     def exhaust(self, returned: object, *, complete: bool) -> None:
         """A generator ended or was abandoned."""
         status = StepStatus.OK if complete else StepStatus.PARTIAL
-        self._end(status, lambda: self._yielded(returned))
+        self._end(status, lambda: self._yielded(self._frozen(returned)))
         self.ended("ok", None)
 
     def ended(self, status: str, error: BaseException | None) -> None:
@@ -94,7 +98,18 @@ class ActiveCall:
     def _asked(self) -> Call | None:
         return self.step.call
 
+    def _frozen(self, value: object) -> object:
+        """A framework's object made of encodable values; what its codec cannot take apart stays as it is."""
+        if self._codec is None:
+            return value
+        try:
+            return self._codec.freeze(value)
+        except Exception as problem:
+            self._recorder.fault(problem)
+            return value
+
     def _returned(self, result: object) -> Encoded:
+        result = self._frozen(result)
         encoded = self.run.encode(result)
         if encoded.plain or encoded.holes:
             return encoded
@@ -112,7 +127,7 @@ class ActiveCall:
         if found is None:
             return None
         self._guarded(lambda: record_served(self.run, self._outside, self.step, found))
-        return ServedOutcome(found)
+        return ServedOutcome(found, self._codec)
 
     def _end(
         self, status: StepStatus, result: Callable[[], Encoded | None], error: BaseException | None = None

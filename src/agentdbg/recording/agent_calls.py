@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-import os
-import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -15,7 +12,8 @@ from agentdbg.recording import tool_calls as _tool_calls  # noqa: F401  # loaded
 from agentdbg.recording.active import ActiveCall
 from agentdbg.recording.arguments import Binder
 from agentdbg.recording.calls import ReplayStop
-from agentdbg.recording.process import Recorder, recorder, working_directory
+from agentdbg.recording.entry_point import function_entry
+from agentdbg.recording.process import Recorder, recorder
 from agentdbg.recording.run import RunRecording
 
 if TYPE_CHECKING:
@@ -54,13 +52,15 @@ class AgentCalls:
         return self._root(found, arguments)
 
     def _root(self, found: Recorder, arguments: dict[str, Any]) -> RootCall:
-        found.begin_root()
+        number = found.begin_root()
         kept = {key: value for key, value in arguments.items() if key not in self._options.factories}
         run = RunRecording.start(found, self.name, entry={})
         facts = run.facts
+        facts.root = number
         encoded = run.encode(kept)
         body = run.body(encoded.data)
-        facts.entry = found.guard(lambda: self._entry(run, body, encoded.holes), {"args": body})
+        entry = partial(function_entry, run, self.function, body, encoded.holes, self._options.factories)
+        facts.entry = found.guard(entry, {"args": body})
         facts.tags.update(self._options.tags)
         for group, wanted in self._options.versions.items():
             declared = found.guard(partial(_told, wanted, arguments), None)
@@ -71,32 +71,6 @@ class AgentCalls:
         scope = run.scope()
         step = run.begin(scope, Kind.AGENT, self.name, encoded)
         return RootCall(found, scope, step, scope.below(step.id))
-
-    def _entry(self, run: RunRecording, arguments: dict[str, object], holes: tuple[str, ...]) -> dict[str, object]:
-        function = inspect.unwrap(getattr(self.function, "func", self.function))
-        code = getattr(function, "__code__", None)
-        module = str(getattr(function, "__module__", None) or type(function).__module__)
-        entry: dict[str, object] = {
-            "callable": {
-                "module": module,
-                "qualname": str(getattr(function, "__qualname__", type(function).__qualname__)),
-                "file": run.recorder.neutral(os.path.abspath(code.co_filename)) if code is not None else "",
-            },
-            "args": arguments,
-            "path": [run.recorder.neutral(place) for place in _program_path()],
-            "argv": [run.gate.text(str(word)) for word in sys.argv],
-            "cwd": run.recorder.neutral(working_directory()),
-            "python": ".".join(map(str, sys.version_info[:3])),
-            "roots": run.recorder.roots,
-        }
-        spec = getattr(sys.modules.get("__main__"), "__spec__", None)
-        if module == "__main__" and spec is not None:
-            entry["callable"] = {**_mapping(entry["callable"]), "module": spec.name}
-        if self._options.factories:
-            entry["factories"] = sorted(self._options.factories)
-        if holes:
-            entry["not_replayable"] = [hole.replace("not replayable from here: ", "argument ") for hole in holes]
-        return entry
 
 
 class RootCall(ActiveCall):
@@ -116,15 +90,3 @@ def _told(wanted: str | Callable[..., object] | None, arguments: Mapping[str, An
     """What an option says of this call: a text, the parameter of that name, or what a function gives."""
     value = wanted(**arguments) if callable(wanted) else arguments.get(wanted, wanted) if wanted else None
     return None if value is None else str(value)
-
-
-def _program_path() -> list[str]:
-    """Where the program's own modules are found: the search path without the interpreter's own places."""
-    own = tuple({sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix})
-    here = working_directory()
-    places = (os.path.normpath(os.path.join(here, entry)) for entry in sys.path if isinstance(entry, str))
-    return [place for place in places if not place.startswith(own)]
-
-
-def _mapping(value: object) -> dict[str, object]:
-    return value if isinstance(value, dict) else {}

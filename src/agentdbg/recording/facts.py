@@ -34,6 +34,8 @@ class RunFacts:
     error: dict[str, str] | None = None
     entry: dict[str, object] = field(default_factory=dict)
     holes: list[str] = field(default_factory=list)
+    root: int = 0
+    """Which root call of its process this run is, from 1; 0 for a process without one."""
 
 
 def meta(facts: RunFacts, recorder: Recorder, gate: Gate, volatile: VolatileRules) -> dict[str, object]:

@@ -58,6 +58,9 @@ class Recorder:
         self.surrogates: tuple[tuple[int, str], ...] = ()
         self.volatile: VolatileRules | None = None
         self.seen_root = False
+        self.root_calls = 0
+        self.serving = False  # requests of others are the roots here: the program itself is no run
+        self.child_process = False  # started by a recorded process, whose launch is the one to repeat
         self.owner = owner_here()
         self._lock = threading.RLock()
         self._warned = False
@@ -176,9 +179,12 @@ class Recorder:
         stem = re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")[:40] or "run"
         return f"{stem}-{time.strftime('%m%d-%H%M%S', time.gmtime())}-{self._random.getrandbits(32):08x}"
 
-    def begin_root(self) -> None:
-        """A root call starts: from now on nothing outside a root makes a run of its own."""
-        self.seen_root = True
+    def begin_root(self) -> int:
+        """A root call starts: from now on nothing outside a root makes a run of its own. Returns its number, from 1."""
+        with self._lock:
+            self.seen_root = True
+            self.root_calls += 1
+            return self.root_calls
 
     def end_root(self) -> None:
         """A root call has ended, and its run is written down; a replay stops the program here when it has all."""
@@ -199,11 +205,13 @@ class Recorder:
             return None
         with self._lock:
             if self._implicit is None:
+                from agentdbg.recording.entry_point import surroundings
                 from agentdbg.recording.run import RunRecording
 
                 name = os.path.basename(sys.argv[0] if sys.argv else "") or "process"
-                self._implicit = RunRecording.start(self, name, entry={})
-                self._implicit.save()
+                self._implicit = run = RunRecording.start(self, name, entry={})
+                run.facts.entry = self.guard(lambda: surroundings(run), {})
+                run.save()
             return self._implicit
 
     @property

@@ -53,6 +53,7 @@ class Scope(NamedTuple):
     lane: The current lane.
     inside_tool: A tool's body is running: calls below it are its children and are not replayed by themselves.
     inside_http: An HTTP seam is already recording this call.
+    tool_name: The framework's tool whose body is running, whose own function is not recorded a second time.
     """
 
     run: RunRecording
@@ -60,6 +61,7 @@ class Scope(NamedTuple):
     lane: Lane
     inside_tool: bool = False
     inside_http: bool = False
+    tool_name: str = ""
 
     def below(self, step: str, *, tool: bool = False) -> Scope:
         """The scope inside a step."""
@@ -67,12 +69,12 @@ class Scope(NamedTuple):
 
     def within_http(self, step: str) -> Scope:
         """The scope in which an HTTP exchange that is being recorded takes place."""
-        return Scope(self.run, step, self.lane, self.inside_tool, True)
+        return Scope(self.run, step, self.lane, self.inside_tool, True, self.tool_name)
 
     def forked(self) -> Scope:
         """The scope of a task or thread started here."""
         lane = self.lane.fork(inside=self.inside_tool or self.inside_http)
-        return Scope(self.run, self.parent, lane, self.inside_tool, self.inside_http)
+        return Scope(self.run, self.parent, lane, self.inside_tool, self.inside_http, self.tool_name)
 
 
 _current: ContextVar[Scope | None] = ContextVar("agentdbg_scope", default=None)

@@ -7,11 +7,14 @@ import sys
 from collections.abc import Generator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentdbg.model.canonical import loads
 from agentdbg.model.records import Json
 from agentdbg.recording.calls import Served
+
+if TYPE_CHECKING:
+    from agentdbg.recording.framework_calls import Codec
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,21 +22,27 @@ class ServedOutcome:
     """What a replay's answer means for a wrapped function."""
 
     served: Served
+    codec: Codec | None = None
 
     def deliver(self) -> Any:
         """Return the recorded result, or raise the recorded error."""
         if self.served.error is not None:
             raise rebuild_error(self.served.error)
-        return None if self.served.result is None else loads(self.served.result)
+        return None if self.served.result is None else self._thawed(loads(self.served.result))
+
+    def _thawed(self, value: Any) -> Any:
+        return value if self.codec is None else self.codec.thaw(value)
 
     def items(self) -> Generator[Any, Any, Any]:
         """Yield what the recorded generator yielded, then end as it did."""
         found = None if self.served.result is None else loads(self.served.result)
         record = found if isinstance(found, dict) else {}
-        yield from record.get("items", [])
+        for item in record.get("items", []):
+            yield self._thawed(item)
         if self.served.error is not None:
             raise rebuild_error(self.served.error)
-        return record.get("return")
+        returned = record.get("return")
+        return None if returned is None else self._thawed(returned)
 
 
 class RecordedError(Exception):

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import os
 
-from agentdbg.recording.hooks import on_import
-
-TYPE_CHECKING = False  # as typing has it: importing typing takes longer than all of this
-if TYPE_CHECKING:
-    from types import ModuleType
+from agentdbg.recording import seams
 
 _done = False
 
@@ -19,16 +15,9 @@ def enabled() -> bool:
 
 
 def install() -> None:
-    """Patch the HTTP clients that are loaded, and those that will be. Nothing when recording is off."""
+    """Patch the clients and frameworks that are loaded, and those that will be. Nothing when recording is off."""
     global _done
     if _done or not enabled():
         return
     _done = True
-    for name in ("httpx", "httpx2"):
-        on_import(name, _http)
-
-
-def _http(module: ModuleType) -> None:
-    from agentdbg.recording import http_seam
-
-    http_seam.install(module)
+    seams.install()

@@ -45,6 +45,8 @@ class ToolCalls:
             if implicit is None:
                 return None
             scope = implicit.scope()
+        if scope.tool_name == self.name:
+            return None  # the framework's tool of that name is this function
         if found.answerer is not None and (stop := found.answerer.stopped()) is not None:
             raise stop
         run = scope.run

@@ -153,13 +153,14 @@ class Replay:
         self._control.tell({**said, **self.answers.report()})
         return 0
 
-    def _begin_root(self) -> None:
+    def _begin_root(self) -> int:
         """A root call starts; the second one of a program that calls its agent while it is imported is another run."""
         self._roots += 1
         if self._roots == 1 and self._importing:
             self._control.tell({"event": "at_import", "file": os.path.basename(str(self._spec.get("file")))})
         if self._roots > 1 and self._importing:
             raise self._over()
+        return self._roots
 
     def _end_root(self) -> None:
         """A root call ended; what a program that calls its agent while it is imported does then is not of the run."""
