@@ -44,7 +44,7 @@ class AgentCalls:
 
     def _open(self, found: Recorder, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ActiveCall:
         arguments = self._bind(args, kwargs)
-        scope = scopes.current()
+        scope = scopes.current() or found.inherited_scope()
         if scope is not None:
             shown = {key: value for key, value in arguments.items() if key not in self._options.factories}
             step = scope.run.begin(scope, Kind.AGENT, self.name, scope.run.encode(shown))

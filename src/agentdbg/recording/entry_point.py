@@ -80,7 +80,7 @@ def surroundings(run: RunRecording) -> dict[str, object]:
         "roots": recorder.roots,
         "root": run.facts.root,
     }
-    launch = launch_entry(recorder.neutral, run.gate.text, recorder.roots["root"])
+    launch = launch_entry(recorder.neutral, run.gate.text)
     if launch is not None and not recorder.child_process:
         found["launch"] = launch
     return found

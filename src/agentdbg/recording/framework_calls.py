@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from agentdbg.model.records import Effect, Kind
 from agentdbg.recording import scope as scopes
@@ -16,9 +16,6 @@ from agentdbg.recording.entry_point import framework_entry
 from agentdbg.recording.openers import REGISTRY
 from agentdbg.recording.process import Recorder, recorder
 from agentdbg.recording.run import RunRecording
-
-if TYPE_CHECKING:
-    from agentdbg.recording.scope import Scope
 
 
 class Codec(Protocol):
@@ -91,7 +88,7 @@ class FrameworkTool:
         return _opened(partial(self._open, args, kwargs))
 
     def _open(self, args: tuple[Any, ...], kwargs: dict[str, Any], found: Recorder) -> ActiveCall | None:
-        scope = scopes.current() or _implicit(found)
+        scope = scopes.current() or found.outer_scope()
         if scope is None:
             return None
         if found.answerer is not None and (stop := found.answerer.stopped()) is not None:
@@ -136,7 +133,7 @@ class FrameworkAgent:
         described = self._describe(args, kwargs)
         if described is None:
             return None
-        scope = scopes.current()
+        scope = scopes.current() or found.inherited_scope()
         if scope is None:
             return self._root(found, described)
         if found.answerer is not None and (stop := found.answerer.stopped()) is not None:
@@ -188,8 +185,3 @@ def _opened(function: Callable[[Recorder], ActiveCall | None]) -> ActiveCall | N
     except Exception as error:
         found.fault(error)
         return None
-
-
-def _implicit(found: Recorder) -> Scope | None:
-    implicit = found.implicit_run()
-    return None if implicit is None else implicit.scope()

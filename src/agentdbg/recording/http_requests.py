@@ -11,7 +11,7 @@ from urllib.parse import quote_plus, unquote_plus
 from agentdbg.model.json_text import json_bytes, loads_json
 from agentdbg.model.records import Effect, Kind
 from agentdbg.model.segments import split_request
-from agentdbg.recording import providers
+from agentdbg.recording import launched, providers
 from agentdbg.recording.http_calls import MAX_BODY, UNREPLAYABLE, Headers, HttpCall, header
 from agentdbg.recording.model_inputs import clean_request
 from agentdbg.recording.process import Recorder, recorder
@@ -67,10 +67,10 @@ def _open(found: Recorder, request: HttpRequest) -> HttpCall | None:
     asked = providers.recognise(request.method, request.path, content_type, content or b"")
     scope = current()
     if scope is None:
-        implicit = found.implicit_run() if asked is not None else None
-        if implicit is None:
+        whole = launched.active and not found.serving  # the program's run has every request in it
+        scope = found.outer_scope() if asked is not None or whole else None
+        if scope is None:
             return None
-        scope = implicit.scope()
     if scope.inside_http:
         return None
     if asked is None:

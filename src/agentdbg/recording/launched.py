@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+
+TYPE_CHECKING = False  # as typing has it: importing typing takes longer than all of this
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 TAKES_A_VALUE = frozenset(("-W", "-X", "--check-hash-based-pycs"))
 LAUNCH = "AGENTDBG_LAUNCH"
 """Names the launcher's private directory, in the environment of everything that it started."""
 
 
-@dataclass(frozen=True, slots=True)
 class Command:
     """A Python command line, taken apart.
 
@@ -23,10 +24,13 @@ class Command:
         arguments: What is left for the program.
     """
 
-    options: tuple[str, ...]
-    kind: str
-    target: str
-    arguments: tuple[str, ...]
+    __slots__ = ("arguments", "kind", "options", "target")
+
+    def __init__(self, options: tuple[str, ...], kind: str, target: str, arguments: tuple[str, ...]) -> None:
+        self.options = options
+        self.kind = kind
+        self.target = target
+        self.arguments = arguments
 
 
 def parsed(words: list[str]) -> Command:
@@ -52,36 +56,96 @@ def parsed(words: list[str]) -> Command:
     return Command(tuple(options), "none", "", ())
 
 
-def launch_entry(neutral: Callable[[str], str], redact: Callable[[str], str], cwd: str) -> dict[str, object] | None:
+def launch_entry(neutral: Callable[[str], str], redact: Callable[[str], str]) -> dict[str, object] | None:
     """The launch as it stands in ``run.json``.
 
-    ``None`` without ``agentdbg record``, which fixes what a second start needs, and when the program was typed or piped
-    in.
+    ``None`` without ``agentdbg record``, which fixes what a second start needs; when the program was typed or piped in;
+    and in a worker process of ``multiprocessing``, which only its parent can start.
 
     Args:
         neutral: Takes this machine's directories out of a path.
         redact: Takes secrets out of a word.
-        cwd: The working directory the program was started in.
     """
-    if not active:
+    if not active or "--multiprocessing-fork" in sys.orig_argv:
         return None
     command = parsed(sys.orig_argv[1:])
-    if command.kind in ("none", "stdin"):
+    if command.kind in ("none", "stdin") or command.target.startswith("from multiprocessing"):
         return None
-    target = command.target
-    if command.kind == "script":
-        target = neutral(os.path.abspath(os.path.join(cwd, target)))
-    return {
+    entry: dict[str, object] = {
         "kind": command.kind,
-        "target": target if command.kind != "code" else redact(target),
+        "target": neutral(command.target) if command.kind == "script" else redact(command.target),
         "options": list(command.options),
         "arguments": [redact(word) for word in command.arguments],
+        "cwd": neutral(started_in),
         "hash_seed": os.environ.get("PYTHONHASHSEED") or "random",
-        "random_seed": random_seed,
     }
+    if command.kind == "script":
+        entry["file"] = neutral(os.path.abspath(os.path.join(started_in, command.target)))
+    if random_seed is not None:
+        entry["random_seed"] = str(random_seed)
+    return entry
+
+
+def tell(event: str, **members: object) -> None:
+    """Add a line to the launch's own journal, for the launcher. Never raises: the program knows nothing of it."""
+    place = os.environ.get(LAUNCH)
+    if not active or not place:
+        return
+    import json
+
+    line = json.dumps({"event": event, "pid": os.getpid(), **members}).encode() + b"\n"
+    try:
+        fd = os.open(os.path.join(place, "events.jsonl"), os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            os.write(fd, line)
+        finally:
+            os.close(fd)
+    except OSError:
+        return  # the launcher is gone and has taken its directory along
+
+
+def wanted_run_id() -> str | None:
+    """The run id that was asked for, for the first process of the launch that asks."""
+    place = os.environ.get(LAUNCH)
+    if not active or not place:
+        return None
+    import json
+
+    try:
+        with open(os.path.join(place, "launch.json"), "rb") as file:
+            found = json.load(file).get("run_id")
+        if isinstance(found, str):
+            os.close(os.open(os.path.join(place, "run-id.taken"), os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+            return found
+    except (OSError, ValueError, AttributeError):
+        pass  # another process was faster, or the launcher has gone
+    return None
+
+
+def has_runs() -> bool:
+    """Whether a process of this launch began a run."""
+    place = os.environ.get(LAUNCH, "")
+    try:
+        with open(os.path.join(place, "events.jsonl"), "rb") as file:
+            return b'"event": "run"' in file.read()
+    except OSError:
+        return True  # nobody knows
 
 
 active = False
 """Whether ``agentdbg record`` started this process; its bootstrap says so."""
+main_pid = 0
+"""The process that the bootstrap ran in; a fork of it is another one."""
 random_seed: int | None = None
 """What the launched program's ``random`` was seeded with, so that a replay can do the same."""
+
+
+def _here() -> str:
+    try:
+        return os.getcwd()
+    except OSError:
+        return os.sep
+
+
+started_in = _here()
+"""The working directory when this was loaded, which the bootstrap does before the program runs."""

@@ -27,10 +27,9 @@ def _here() -> tuple[Recorder, Scope] | None:
         return None
     scope = scopes.current()
     if scope is None:
-        implicit = found.guard(found.implicit_run, None)
-        if implicit is None:
+        scope = found.guard(found.outer_scope, None)
+        if scope is None:
             return None
-        scope = implicit.scope()
     if found.answerer is not None and (stop := found.answerer.stopped()) is not None:
         raise stop
     return found, scope

@@ -14,10 +14,11 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from agentdbg.model.canonical import canonical
 from agentdbg.model.records import Effect, Json
+from agentdbg.recording import launched
 from agentdbg.recording.start import enabled as enabled
 from agentdbg.store.disk import Disk
 from agentdbg.store.journal import FORMAT
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from agentdbg.model.fingerprint import VolatileRules
     from agentdbg.recording.calls import Answerer
     from agentdbg.recording.run import RunRecording
+    from agentdbg.recording.scope import Scope
 
 T = TypeVar("T")
 RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}\Z")
@@ -65,6 +67,7 @@ class Recorder:
         self._lock = threading.RLock()
         self._warned = False
         self._implicit: RunRecording | None = None
+        self._inherited: Scope | None | Literal[""] = ""  # not asked yet
         self._random = random.SystemRandom()
         self.roots = {"root": working_directory(), "venv": sys.prefix, "home": os.path.expanduser("~")}
         self._prepared = False
@@ -171,8 +174,9 @@ class Recorder:
 
     def new_run_id(self, name: str) -> str:
         """A readable, unique run id: agent name, UTC time, random tail."""
-        if self.run_id is not None:
-            wanted, self.run_id = self.run_id, None
+        wanted_id = self.run_id or launched.wanted_run_id()
+        if wanted_id is not None:
+            wanted, self.run_id = wanted_id, None
             if RUN_ID.match(wanted):
                 return wanted
             self.warn(f"run id {wanted[:60]!a} is not allowed (letters, digits, . _ -): using another")
@@ -199,6 +203,22 @@ class Recorder:
 
         return neutral_path(path, **self.roots)
 
+    def inherited_scope(self) -> Scope | None:
+        """Where the process that started this one stood, when that was in a run."""
+        if self._inherited == "":
+            from agentdbg.recording import children
+
+            self._inherited = children.inherited(self)
+        return self._inherited
+
+    def outer_scope(self) -> Scope | None:
+        """Where a call stands that is in no run: in that of the parent process, or in the one of this process."""
+        inherited = self.inherited_scope()
+        if inherited is not None:
+            return inherited
+        run = self.implicit_run()
+        return None if run is None else run.scope()
+
     def implicit_run(self) -> RunRecording | None:
         """The run of a process without a root; ``None`` once a root has been seen."""
         if self.seen_root:
@@ -212,6 +232,7 @@ class Recorder:
                 self._implicit = run = RunRecording.start(self, name, entry={})
                 run.facts.entry = self.guard(lambda: surroundings(run), {})
                 run.save()
+                launched.tell("process_run", run_id=run.run_id)
             return self._implicit
 
     @property
@@ -222,7 +243,7 @@ class Recorder:
     def finish(self) -> None:
         """The process ends: so does its run without a root, and the last records are written."""
         self.await_environment()
-        run = self._implicit
+        run = self._implicit or self.guard(self._empty_run, None)
         if run is not None:
             error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
             self.guard(lambda: run.finish("ok" if error is None else "failed", error), None)
@@ -230,11 +251,19 @@ class Recorder:
         if isinstance(getattr(sys, "last_value", None), KeyboardInterrupt):
             _keep_interrupt_status()
 
+    def _empty_run(self) -> RunRecording | None:
+        """The run of a launched program that made no call at all, so that it is known to have made none."""
+        mine = launched.active and launched.main_pid == os.getpid() and self.answerer is None
+        if not mine or self.serving or self.inherited_scope() is not None or launched.has_runs():
+            return None
+        return self.implicit_run()
+
     def after_fork(self) -> None:
         """In a forked child: own identity, locks and files; the parent's threads are not here."""
         self._lock = threading.RLock()
         self.owner = owner_here()
         self._capturing = None
+        self._inherited = ""
         self.disk.after_fork()
         from agentdbg.recording.run import RunRecording
 
@@ -285,10 +314,16 @@ def recorder() -> Recorder | None:
         return _recorder
 
 
+def existing() -> Recorder | None:
+    """The process's recorder if it has been made."""
+    return _recorder
+
+
 def _install(made: Recorder) -> None:
-    from agentdbg.recording import pins, propagate
+    from agentdbg.recording import children, pins, propagate
 
     propagate.install()
+    children.install()
     pins.install()
     atexit.register(made.finish)
     if hasattr(os, "register_at_fork"):

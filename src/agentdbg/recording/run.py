@@ -12,6 +12,7 @@ from agentdbg.model.fingerprint import VolatileRules
 from agentdbg.model.hashing import sha256_hex
 from agentdbg.model.records import Effect, Kind, StepStatus
 from agentdbg.model.segments import Part
+from agentdbg.recording import launched
 from agentdbg.recording import scope as scopes
 from agentdbg.recording.calls import Call
 from agentdbg.recording.encoding import Encoded, encode, error_arguments, error_members, error_message
@@ -84,6 +85,19 @@ class RunRecording:
         for number, placeholder in recorder.surrogates:
             run.gate.adopt_int(number, placeholder)
         recorder.environment(run)
+        launched.tell("run", run_id=run.run_id)
+        return run
+
+    @classmethod
+    def join(cls, recorder: Recorder, run_id: str, agent: str, store: str, step: str | None) -> RunRecording:
+        """Write into a run that another process began; ``step`` is what started this one. That process ends the run."""
+        for run in list(cls._live):
+            if run.run_id == run_id:
+                return run
+        run = cls(recorder, RunFacts(run_id, agent))
+        run._child = True
+        hello = recorder.hello(step)
+        run._writer = RunWriter(recorder.disk, f"{store}/runs/{run_id}", recorder.new_writer_id(), hello)
         return run
 
     def _create(self) -> RunWriter:

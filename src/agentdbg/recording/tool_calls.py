@@ -41,10 +41,9 @@ class ToolCalls:
     def _open(self, found: Recorder, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ActiveCall | None:
         scope = scopes.current()
         if scope is None:
-            implicit = found.implicit_run()
-            if implicit is None:
+            scope = found.outer_scope()
+            if scope is None:
                 return None
-            scope = implicit.scope()
         if scope.tool_name == self.name:
             return None  # the framework's tool of that name is this function
         if found.answerer is not None and (stop := found.answerer.stopped()) is not None:
