@@ -22,21 +22,20 @@ from __future__ import annotations
 
 import errno
 import fnmatch
-import os
 import re
 import sys
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from types import FrameType
+from typing import TYPE_CHECKING
 
-from agentdbg.replay.guard_events import PACKAGE, Check, Rules, outer_frame
+from agentdbg.recording.effect_events import Rules, user_frame
 from agentdbg.replay.guard_seals import Seals
 
+if TYPE_CHECKING:
+    from agentdbg.recording.effect_events import Check
+
 _PROBE = "agentdbg.guard.probe"
-_STDLIB = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
-_SITE = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
-_DEMO = os.path.join(PACKAGE, "demo") + os.sep
 _LEAKY = ("uvloop", "grpc", "pycurl", "psycopg", "psycopg2", "asyncpg", "zmq", "cffi", "_gdbm", "_dbm", "pymssql")
 
 
@@ -185,36 +184,6 @@ class Guard:
         if event == "socket.getaddrinfo":  # looking a host up is the first half of connecting to it
             names.append(f"socket.connect {detail}")
         return any(pattern.match(name) for pattern in self._tolerate for name in names)
-
-
-def user_frame() -> str:
-    """The innermost frame of the user's code as ``file:line function``.
-
-    Without one (a worker thread that runs library code only) the innermost frame of a library, else of the standard
-    library.
-    """
-    best: tuple[int, FrameType] | None = None
-    frame = outer_frame()
-    while frame is not None:
-        rank = _rank(frame.f_code.co_filename)
-        if best is None or rank < best[0]:
-            best = (rank, frame)
-        if rank == 0:
-            break
-        frame = frame.f_back
-    if best is None:
-        return ""
-    code = best[1].f_code
-    return f"{code.co_filename}:{best[1].f_lineno} {code.co_name}"
-
-
-def _rank(filename: str) -> int:
-    """How far from the user's code a file is."""
-    if filename.startswith(PACKAGE) and not filename.startswith(_DEMO):
-        return 3
-    if any(site in filename for site in _SITE):
-        return 1
-    return 2 if filename.startswith((_STDLIB, "<frozen ")) else 0
 
 
 def leaky_modules() -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any, TypeAlias
 
-from agentdbg.replay.guard_events import WRITE_FLAGS, Rules, command, descriptor_path
+from agentdbg.recording.effect_events import WRITE_FLAGS, Rules, command, descriptor_path
 
 Refuse: TypeAlias = "Callable[[str, str], None]"
 Function: TypeAlias = "Callable[..., Any]"

@@ -1,20 +1,28 @@
-"""Which audit events are effects: one check per event, pure judgement without raising or reporting."""
+"""Which audit events are effects: one check per event, pure judgement without raising or reporting.
+
+Light: it is loaded before the program that is recorded.
+"""
 
 from __future__ import annotations
 
-import _socket
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from types import FrameType
-from typing import TypeAlias, cast
 
-Args: TypeAlias = "tuple[object, ...]"
-Check: TypeAlias = "Callable[[Args], str | None]"
-Place: TypeAlias = "tuple[int, int | None]"
+TYPE_CHECKING = False  # as typing has it: importing typing takes longer than all of this
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from types import FrameType
+    from typing import Any, TypeAlias
+
+    Args: TypeAlias = tuple[Any, ...]
+    Check: TypeAlias = Callable[[Args], str | None]
+    Place: TypeAlias = tuple[int, int | None]
 
 WRITE_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_TRUNC
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_STDLIB = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
+_SITE = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
+_DEMO = os.path.join(PACKAGE, "demo") + os.sep
 
 # Looked up by name through ctypes, each of these reaches outside without another audit event.
 # fmt: off
@@ -89,9 +97,9 @@ class Rules:
         target = resolve(path, dir_fd, follow=False)
         return None if self._allowed(target) else target
 
-    def database(self, name: object, *, uri: bool = True) -> str | None:
+    def database(self, name: Any, *, uri: bool = True) -> str | None:
         """Judge opening an SQLite database (``uri``: ``file:`` names are URIs, which the audit event does not say)."""
-        text = os.fsdecode(cast("str", name))
+        text = os.fsdecode(name)
         if text in ("", ":memory:"):
             return None
         if not (uri and text.startswith("file:")):
@@ -149,7 +157,7 @@ class Rules:
         return check
 
 
-def resolve(path: object, dir_fd: object = None, *, follow: bool = True) -> str:
+def resolve(path: Any, dir_fd: object = None, *, follow: bool = True) -> str:
     """The absolute path that the system would act on, links and ``..`` resolved as the kernel does.
 
     Args:
@@ -159,7 +167,7 @@ def resolve(path: object, dir_fd: object = None, *, follow: bool = True) -> str:
     """
     if isinstance(path, int):
         return descriptor_path(path)
-    text = os.fsdecode(cast("str", path))
+    text = os.fsdecode(path)
     if isinstance(dir_fd, int) and dir_fd >= 0 and not os.path.isabs(text):
         text = os.path.join(descriptor_path(dir_fd), text)
     head, tail = os.path.split(text)
@@ -268,6 +276,8 @@ def _text(value: object) -> str:
 
 def _numeric(host: object) -> bool:
     """Whether a host needs no look-up."""
+    import _socket
+
     text = _text(host)
     for family in (_socket.AF_INET, _socket.AF_INET6):
         try:
@@ -293,3 +303,37 @@ def outer_frame() -> FrameType | None:
     while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
         frame = frame.f_back
     return frame
+
+
+def user_frame() -> str:
+    """The innermost frame of the user's code as ``file:line function``.
+
+    Without one (a worker thread that runs library code only) the innermost frame of a library, else of the standard
+    library.
+    """
+    best: tuple[int, FrameType] | None = None
+    frame = outer_frame()
+    while frame is not None:
+        rank = rank_of(frame.f_code.co_filename)
+        if best is None or rank < best[0]:
+            best = (rank, frame)
+        if rank == 0:
+            break
+        frame = frame.f_back
+    if best is None:
+        return ""
+    return place_of(best[1])
+
+
+def place_of(frame: FrameType) -> str:
+    """A frame as ``file:line function``."""
+    return f"{frame.f_code.co_filename}:{frame.f_lineno} {frame.f_code.co_name}"
+
+
+def rank_of(filename: str) -> int:
+    """How far from the user's code a file is: 0 theirs, 1 a library, 2 the standard library, 3 this package."""
+    if filename.startswith(PACKAGE) and not filename.startswith(_DEMO):
+        return 3
+    if any(site in filename for site in _SITE):
+        return 1
+    return 2 if filename.startswith((_STDLIB, "<frozen ")) else 0

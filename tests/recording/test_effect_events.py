@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agentdbg.replay.guard_events import LIBC_EFFECTS, Rules, address, command, resolve
+from agentdbg.recording.effect_events import LIBC_EFFECTS, Rules, address, command, resolve
 
 
 @pytest.fixture
