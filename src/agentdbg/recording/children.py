@@ -74,11 +74,11 @@ def _place() -> dict[str, object] | None:
 
     here = scopes.current()
     if here is None:
-        recorder = existing()
+        recorder, outer = existing(), scopes.here()
         begun = recorder.begun if recorder is not None else None
         if begun is None:
             return None
-        here = begun.scope()
+        here = begun.scope() if outer is None else outer._replace(run=begun)
     inside = here.forked()
     return {
         "pid": os.getpid(),
@@ -169,7 +169,7 @@ class InLane:
 
 
 def _handed_over(function: Callable[..., Any]) -> Callable[..., Any]:
-    place = _quiet(_place) if scopes.current() is not None else None
+    place = _quiet(_place) if scopes.here() is not None else None
     return function if place is None else InLane(function, place)
 
 

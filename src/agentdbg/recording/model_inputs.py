@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from agentdbg.model.hashing import chain, sha256_hex
 from agentdbg.model.json_text import json_bytes
 from agentdbg.model.records import Json
+from agentdbg.recording.input_state import InputState as InputState
 
 if TYPE_CHECKING:
     from agentdbg.model.segments import Part
@@ -18,23 +19,6 @@ FULL_INPUT_EVERY = 64
 LONGEST_CHAIN = 4_000
 """A reader follows that many links for certain."""
 _ROUNDS = 3
-
-
-class InputState(NamedTuple):
-    """The latest model input of a lane.
-
-    Attributes:
-        parts: Kind and hash of each segment.
-        hashes: Chained hashes.
-        since_full: Number of calls since a full list was written.
-    """
-
-    parts: tuple[tuple[str, str], ...] = ()
-    hashes: tuple[str, ...] = ()
-    since_full: int = 0
-
-
-NO_INPUT = InputState()
 
 
 class Clean(NamedTuple):

@@ -194,7 +194,7 @@ def skip_sleeps(slept: Callable[[float], None]) -> None:
     """In a replay: sleeps below a run end at once and are reported to ``slept``, which moves the clocks on."""
 
     def sleep(_: _TimeModule, seconds: float, /) -> None:
-        if scopes.current() is not None:
+        if scopes.here() is not None:
             slept(seconds)
         else:
             real_sleep(seconds)

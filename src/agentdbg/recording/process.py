@@ -14,11 +14,12 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
 from agentdbg.model.canonical import canonical
 from agentdbg.model.records import Effect, Json
 from agentdbg.recording import launched
+from agentdbg.recording import scope as scopes
 from agentdbg.recording.start import enabled as enabled
 from agentdbg.store.disk import Disk
 from agentdbg.store.journal import FORMAT
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from agentdbg.model.fingerprint import VolatileRules
     from agentdbg.recording.calls import Answerer
     from agentdbg.recording.run import RunRecording
-    from agentdbg.recording.scope import Scope
+    from agentdbg.recording.scope import PendingRun, Scope
 
 T = TypeVar("T")
 RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}\Z")
@@ -212,16 +213,24 @@ class Recorder:
         return self._inherited
 
     def outer_scope(self) -> Scope | None:
-        """Where a call stands that is in no run: in that of the parent process, or in the one of this process."""
+        """Where a call stands that is in no run: that of its request, of the parent process, or of this process."""
+        from agentdbg.recording.scope import unbegun
+
+        request = unbegun()
+        if request is not None:
+            return request.begin()
         inherited = self.inherited_scope()
         if inherited is not None:
             return inherited
         run = self.implicit_run()
-        return None if run is None else run.scope()
+        if run is None:
+            return None
+        here = scopes.here()
+        return run.scope() if here is None else here._replace(run=run)
 
     def implicit_run(self) -> RunRecording | None:
         """The run of a process without a root; ``None`` once a root has been seen."""
-        if self.seen_root:
+        if self.seen_root or (self.serving and self._implicit is None):
             return None
         with self._lock:
             if self._implicit is None:
@@ -232,6 +241,7 @@ class Recorder:
                 self._implicit = run = RunRecording.start(self, name, entry={})
                 run.facts.entry = self.guard(lambda: surroundings(run), {})
                 run.save()
+                cast("PendingRun", scopes.PENDING).begun = run
                 launched.tell("process_run", run_id=run.run_id)
             return self._implicit
 

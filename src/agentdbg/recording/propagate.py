@@ -17,6 +17,8 @@ from agentdbg.recording import scope as scopes
 from agentdbg.recording.hooks import on_import
 from agentdbg.recording.scope import Scope
 
+_SHARED = frozenset(("anyio._backends._asyncio",))
+"""Modules whose threads serve many callers, and run each of them in its own context."""
 _installed = False
 _forking: list[Scope | None] = []
 
@@ -31,12 +33,13 @@ def install() -> None:
     on_import("concurrent.futures.thread", _patch_pools)
     on_import("multiprocessing.pool", _patch_thread_pools)
     on_import("asyncio.base_events", _patch_loops)
+    on_import("uvloop", _patch_uvloop)
     on_import("asyncio.tasks", _patch_as_completed)
 
 
 def before_fork() -> None:
     """The code that forks: its child will go on in a lane of its own."""
-    here = scopes.current()
+    here = scopes.here()
     _forking.append(None if here is None else here.forked())
 
 
@@ -77,7 +80,7 @@ def _outside(make: Callable[..., None]) -> Callable[..., None]:
 def _each_in_lane(method: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(method)
     def with_lanes(self: object, func: Callable[..., object], *args: object, **kwargs: object) -> object:
-        here = scopes.current()
+        here = scopes.here()
         if here is None:
             return method(self, func, *args, **kwargs)
 
@@ -94,13 +97,18 @@ def _patch_loops(module: ModuleType) -> None:
     loop.create_task = _create_task(loop.create_task)
 
 
+def _patch_uvloop(module: ModuleType) -> None:
+    loop = module.Loop
+    loop.create_task = _create_task(loop.create_task)
+
+
 def _patch_as_completed(module: ModuleType) -> None:
     """Coroutines get their tasks, and so their lanes, in the order they were given; a set of them has none."""
     original = module.as_completed
 
     @functools.wraps(original)
     def as_completed(fs: Any, *, timeout: float | None = None) -> Any:
-        if scopes.current() is None or not isinstance(fs, list | tuple) or not _in_loop(module):
+        if scopes.here() is None or not isinstance(fs, list | tuple) or not _in_loop(module):
             return original(fs, timeout=timeout)
         return original([module.ensure_future(each) for each in dict.fromkeys(fs)], timeout=timeout)
 
@@ -119,8 +127,8 @@ def _in_loop(module: ModuleType) -> bool:
 def _thread_start(start: Callable[[threading.Thread], None]) -> Callable[[threading.Thread], None]:
     @functools.wraps(start)
     def start_in_lane(self: threading.Thread) -> None:
-        here = scopes.current()
-        if here is None or self.ident is not None:
+        here = scopes.here()
+        if here is None or self.ident is not None or type(self).__module__ in _SHARED:
             return start(self)
         members = vars(self)
         own = members.get("run")
@@ -156,7 +164,7 @@ def _restore_run(thread: threading.Thread, own: Callable[[], None] | None) -> No
 def _submit(submit: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(submit)
     def submit_in_lane(self: object, fn: Callable[..., object], /, *args: object, **kwargs: object) -> object:
-        here = scopes.current()
+        here = scopes.here()
         if here is None:
             return submit(self, fn, *args, **kwargs)
         token = scopes.enter(None)  # a worker that this starts outlives the run
@@ -185,7 +193,7 @@ def _in_lane(scope: Scope, function: Callable[..., Any]) -> Callable[..., Any]:
 def _create_task(create_task: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(create_task)
     def create_task_in_lane(self: object, coro: object, **kwargs: Any) -> object:
-        here = scopes.current()
+        here = scopes.here()
         if here is None or kwargs.get("context") is not None:
             return create_task(self, coro, **kwargs)
         token = scopes.enter(here.forked())  # the task copies the context it is made in

@@ -12,7 +12,7 @@ from agentdbg.model.fingerprint import VolatileRules
 from agentdbg.model.hashing import sha256_hex
 from agentdbg.model.records import Effect, Kind, StepStatus
 from agentdbg.model.segments import Part
-from agentdbg.recording import launched
+from agentdbg.recording import launched, root_facts
 from agentdbg.recording import scope as scopes
 from agentdbg.recording.calls import Call
 from agentdbg.recording.encoding import Encoded, encode, error_arguments, error_members, error_message
@@ -85,6 +85,10 @@ class RunRecording:
         for number, placeholder in recorder.surrogates:
             run.gate.adopt_int(number, placeholder)
         recorder.environment(run)
+        here = scopes.here()
+        if here is not None and here.run is scopes.PENDING and recorder.seen_root:
+            run.root.draws, here.lane.draws = here.lane.draws, run.root.draws  # read before the run began
+        root_facts.describe(run)
         launched.tell("run", run_id=run.run_id)
         return run
 
@@ -384,7 +388,7 @@ class RunRecording:
     def after_fork(cls) -> None:
         """In a forked child: a new writer for every run that was open, so that no file has two writers."""
         for run in list(cls._live):
-            here = scopes.current()
+            here = scopes.here()
             parent = here.parent if here is not None and here.run is run else None
             recorder = run.recorder
             run._lock = threading.RLock()

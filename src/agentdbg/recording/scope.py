@@ -6,10 +6,9 @@ import itertools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, ParamSpec, Protocol, TypeVar, cast
 
-from agentdbg.recording.model_inputs import NO_INPUT, InputState
+from agentdbg.recording.input_state import NO_INPUT, InputState
 
 if TYPE_CHECKING:
     from agentdbg.recording.run import RunRecording
@@ -20,7 +19,6 @@ FIRST_INSIDE = 1_000_000
 """Number of the first lane forked inside a call: a replay does not fork those, and numbers the others all the same."""
 
 
-@dataclass(slots=True)
 class Lane:
     """One line of execution: the root, or a task or thread forked below it.
 
@@ -30,16 +28,20 @@ class Lane:
         events: Number of events written in this lane.
         input_step: Step of the lane's latest model input.
         input_state: What is known of that, for ``{base, keep, add}``.
+        draws: Source, site and value of each clock, uuid and random value that was read since the last event.
     """
 
-    path: str = "0"
-    forked_at: int | None = None
-    events: int = 0
-    input_step: str | None = None
-    input_state: InputState = NO_INPUT
-    draws: list[tuple[str, str, object]] = field(default_factory=list)
-    _children: Iterator[int] = field(default_factory=itertools.count)
-    _inside: Iterator[int] = field(default_factory=lambda: itertools.count(FIRST_INSIDE))
+    __slots__ = ("_children", "_inside", "draws", "events", "forked_at", "input_state", "input_step", "path")
+
+    def __init__(self, path: str = "0", forked_at: int | None = None) -> None:
+        self.path = path
+        self.forked_at = forked_at
+        self.events = 0
+        self.input_step: str | None = None
+        self.input_state: InputState = NO_INPUT
+        self.draws: list[tuple[str, str, object]] = []
+        self._children = itertools.count()
+        self._inside = itertools.count(FIRST_INSIDE)
 
     def fork(self, *, inside: bool = False) -> Lane:
         """A new lane below this one; ``inside`` a call whose outcome a replay serves without running its body."""
@@ -77,12 +79,103 @@ class Scope(NamedTuple):
         return Scope(self.run, self.parent, lane, self.inside_tool, self.inside_http, self.tool_name)
 
 
+class Unbegun(Scope):
+    """Where code stands that is in no run yet, but whose first call begins one: a request, a task of a queue.
+
+    It travels as any scope does, with a lane of its own. The run is begun by the first that asks ``begin``, and all who
+    have come from the same request are in it from then on.
+    """
+
+    __slots__ = ()
+
+    def forked(self) -> Unbegun:
+        """The place of a task or thread started here."""
+        return Unbegun(self.run, None, self.lane.fork())
+
+    @property
+    def root(self) -> UnbegunRoot:
+        """What may become the run."""
+        return cast("UnbegunRoot", self.run)
+
+    def begun(self) -> Scope | None:
+        """Where this is in the run, once it has begun."""
+        return self.root.place(self.lane)
+
+    def begin(self) -> Scope | None:
+        """Begin the run, unless that was done; ``None`` where it is another one's run already."""
+        self.root.begin()
+        return self.root.place(self.lane)
+
+
+class UnbegunRoot(Protocol):
+    """What stands in a scope in place of its run as long as that has not begun."""
+
+    def place(self, lane: Lane) -> Scope | None:
+        """The scope of that lane in the run; ``None`` as long as there is none."""
+
+    def begin(self) -> None:
+        """Begin the run, once."""
+
+    def took(self, run: RunRecording) -> None:
+        """Another root call began a run here."""
+
+
+class PendingRun:
+    """Stands for the run of a launched program in the scope of code that is in no other run.
+
+    ``begun`` is that run once a call has begun it.
+    """
+
+    MOST_DRAWS = 5_000
+
+    def __init__(self) -> None:
+        self.draws_cut = False
+        self.begun: RunRecording | None = None
+        self.recorder = self
+
+    def guard(self, function: Callable[[], object], fallback: object) -> object:
+        """Run recorder code that must never raise into the agent."""
+        try:
+            return function()
+        except Exception:
+            return fallback
+
+    def flush_draws(self, lane: Lane) -> None:
+        """Many values were drawn without an event: write them, or stop keeping them where there is no run yet."""
+        if self.begun is not None:
+            self.begun.flush_draws(lane)
+        elif len(lane.draws) >= self.MOST_DRAWS:
+            self.draws_cut = True
+
+
+PENDING = cast("RunRecording", PendingRun())
+
+
+def enter_pending() -> Lane:
+    """From here on the running code stands in its process's own run, begun or not. Returns its lane."""
+    lane = Lane()
+    _current.set(Scope(PENDING, None, lane))
+    return lane
+
+
 _current: ContextVar[Scope | None] = ContextVar("agentdbg_scope", default=None)
 
 
 def current() -> Scope | None:
     """The scope of the running code, or ``None`` outside every run."""
+    found = _current.get()
+    return found.begun() if type(found) is Unbegun else found
+
+
+def here() -> Scope | None:
+    """The same, of code too that is in no run yet: what tasks and threads that are started here are to be given."""
     return _current.get()
+
+
+def unbegun() -> Unbegun | None:
+    """The place of the running code, where a call would begin a run or has begun it."""
+    found = _current.get()
+    return found if type(found) is Unbegun else None
 
 
 def enter(scope: Scope | None) -> Token[Scope | None]:

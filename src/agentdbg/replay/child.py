@@ -23,7 +23,9 @@ from agentdbg.recording import pins, scope
 from agentdbg.recording.calls import ReplayStop
 from agentdbg.recording.http_calls import give_up_open
 from agentdbg.recording.process import recorder
+from agentdbg.recording.start import install as install_seams
 from agentdbg.replay import cassette as cassettes
+from agentdbg.replay import program
 from agentdbg.replay.answers import ExactAnswers
 from agentdbg.replay.clock import RecordedDraws
 from agentdbg.replay.entry import CannotStart, load, start
@@ -91,7 +93,10 @@ class Replay:
         found.mode_meta = dict(spec["meta"])
         found.roots = dict(spec["roots"])
         found.volatile = VolatileRules(spec["volatile"]["version"], spec["volatile"]["paths"])
-        found.seen_root = True  # calls outside a root were no part of the recorded run
+        self._launch = spec.get("launch")
+        self._whole = self._launch is not None and not spec.get("root")
+        self._found = found
+        found.seen_root = not self._whole  # calls outside a root were no part of the recorded run
         found.begin_root = self._begin_root  # type: ignore[method-assign]  # this process's recorder alone
         found.end_root = self._end_root  # type: ignore[method-assign]
         pins.drawer = self._draws
@@ -99,6 +104,7 @@ class Replay:
         sys.argv = list(spec["argv"])
         here = os.path.dirname(os.path.abspath(__file__))
         sys.path[:] = [place for place in dict.fromkeys(sys.path) if place != here]
+        install_seams()
         guard = Guard(spec["allow_write"], spec["tolerate"], _where, self._report)
         _ask_platform()
         guard.arm()
@@ -108,11 +114,9 @@ class Replay:
         """Call the recorded entry point and tell how it ended."""
         error: BaseException | None = None
         try:
-            self._importing = True
-            entry = load(self._spec["entry"], self._spec.get("file"))
-            self._importing = False
-            if not self._roots:
-                start(entry, self._spec["arguments"], self._spec.get("items"))
+            self._run()
+        except SystemExit as problem:
+            error = None if problem.code in (None, 0) or self._launch is not None else problem
         except (ReplayStop, Refused):
             pass  # latched: the parent knows
         except CannotStart as problem:
@@ -123,6 +127,17 @@ class Replay:
             error = problem
         self._await_threads()
         return self._end(error)
+
+    def _run(self) -> None:
+        if self._launch is not None:
+            scope.enter_pending()
+            program.run(self._launch)
+            return
+        self._importing = True
+        entry = load(self._spec["entry"], self._spec.get("file"))
+        self._importing = False
+        if not self._roots:
+            start(entry, self._spec["arguments"], self._spec.get("items"))
 
     def _await_threads(self) -> None:
         """Let threads that went on behind the agent's end, and are due recorded outcomes, come to their end too."""
@@ -137,7 +152,9 @@ class Replay:
 
     def _end(self, error: BaseException | None) -> int:
         stop = self.answers.stopped()
-        if stop is None and not self._roots:
+        if self._whole:
+            self._end_whole(error)
+        elif stop is None and not self._roots:
             reason = _last_line(error) if error is not None else "the entry point is no agent any more"
             if error is not None:
                 sys.excepthook(type(error), error, error.__traceback__)
@@ -153,18 +170,27 @@ class Replay:
         self._control.tell({**said, **self.answers.report()})
         return 0
 
+    def _end_whole(self, error: BaseException | None) -> None:
+        """The program was the run: end it as the end of its process did."""
+        give_up_open()
+        if error is not None:
+            sys.excepthook(type(error), error, error.__traceback__)
+        run = self._found.implicit_run()
+        if run is not None:
+            run.finish("ok" if error is None else "failed", error)
+
     def _begin_root(self) -> int:
         """A root call starts; the second one of a program that calls its agent while it is imported is another run."""
         self._roots += 1
         if self._roots == 1 and self._importing:
             self._control.tell({"event": "at_import", "file": os.path.basename(str(self._spec.get("file")))})
-        if self._roots > 1 and self._importing:
+        if self._whole or (self._roots > 1 and (self._importing or self._launch is not None)):
             raise self._over()
         return self._roots
 
     def _end_root(self) -> None:
         """A root call ended; what a program that calls its agent while it is imported does then is not of the run."""
-        if self._importing and not self.answers.left():
+        if (self._importing or self._launch is not None) and not self.answers.left():
             raise self._over()
 
     def _over(self) -> ReplayStop:

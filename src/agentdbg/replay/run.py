@@ -17,7 +17,7 @@ from agentdbg.replay.child_process import ChildReport, ControlPair, run_child
 from agentdbg.replay.cleaning import cleaned
 from agentdbg.replay.outcome import Outcome
 from agentdbg.replay.publishing import publish
-from agentdbg.replay.spec import child_environment, interpreter, mapping, write_spec
+from agentdbg.replay.spec import child_environment, interpreter, interpreter_options, mapping, write_spec
 from agentdbg.replay.trust import is_trusted
 from agentdbg.replay.verdict import judge
 from agentdbg.store.files import StoreError
@@ -25,6 +25,9 @@ from agentdbg.store.journal import ref_from
 from agentdbg.store.protocols import BodyMissing, RunStore
 from agentdbg.store.reader import DirectoryRunSource
 
+NO_ENTRY = (
+    "the record has no entry point: no @agentdbg.agent call was its root, and it was not started by 'agentdbg record'"
+)
 NO_KERNEL_GUARD = "kernel guard layers are not available here; say --guard audit to run under the audit hook alone"
 
 
@@ -81,7 +84,7 @@ def exact(source: DirectoryRunSource, options: ReplayOptions) -> Outcome:
         raise ReplayRefused(NO_KERNEL_GUARD)
     source.index(None)
     summary = source.summary()
-    startable = bool(mapping(mapping(summary.meta.get("entry")).get("callable")))
+    startable = any(mapping(mapping(summary.meta.get("entry")).get(name)) for name in ("callable", "launch"))
     if startable and not options.trust and not is_trusted(source):
         raise ReplayRefused(
             f"run {summary.run_id} was not recorded by this user, so its code is not started; "
@@ -107,7 +110,8 @@ def _obstacles(source: DirectoryRunSource) -> list[str]:
     entry = mapping(summary.meta.get("entry"))
     found = [str(reason) for reason in cast("list[Json]", entry.get("not_replayable") or [])]
     if not mapping(entry.get("callable")):
-        found.append("the record has no entry point: no @agentdbg.agent call was its root")
+        if not mapping(entry.get("launch")) and not found:
+            found.append(NO_ENTRY)
     elif "<locals>" in str(mapping(entry.get("callable")).get("qualname")):
         found.append("the recorded agent is a local function, which cannot be called again")
     found += _unreadable_arguments(source, entry)
@@ -149,7 +153,11 @@ def _replay(source: DirectoryRunSource, tape: cassettes.Cassette, options: Repla
     with ControlPair() as control:
         spec = write_spec(source, scratch, run_id, tolerate=options.tolerate, control_fd=control.theirs.fileno())
         report = run_child(
-            [interpreter(source), "-m", "agentdbg.replay.child", str(scratch / "spec.json")],
+            [
+                interpreter(source),
+                *interpreter_options(mapping(summary.meta.get("entry"))),
+                *("-m", "agentdbg.replay.child", str(scratch / "spec.json")),
+            ],
             control,
             cwd=str(spec["cwd"]),
             env=child_environment(source, spec, scratch),

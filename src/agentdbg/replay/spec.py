@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import cast
 
 from agentdbg.model.records import Json, Kind, Step
+from agentdbg.recording.launched import TAKES_A_VALUE
 from agentdbg.replay.cassette import volatile_rules
 from agentdbg.replay.trust import roots_of
 from agentdbg.store.journal import ref_from
@@ -24,6 +25,10 @@ _RESTORED = re.compile(
 """Variables that are restored: they change what a program computes, and cannot make it load code."""
 
 
+_PASSED_ON = "bBdOqsuvx"
+"""Letters of interpreter options that a replay repeats."""
+
+
 def write_spec(
     source: DirectoryRunSource, scratch: Path, run_id: str, *, tolerate: Sequence[str], control_fd: int
 ) -> dict[str, object]:
@@ -34,7 +39,8 @@ def write_spec(
     ref = ref_from(entry.get("args"))
     (scratch / "arguments").write_bytes(source.body(ref) if ref is not None else b"{}")
     target = mapping(entry.get("callable"))
-    cwd = expand(str(entry.get("cwd", "")), roots)
+    launch = launch_of(entry, roots)
+    cwd = expand(str((launch or entry).get("cwd", "")), roots)
     rules = volatile_rules(summary.meta)
     spec: dict[str, object] = {
         "cassette": str(scratch / "cassette"),
@@ -42,6 +48,8 @@ def write_spec(
         "meta": {"mode": "exact", "replay_of": summary.run_id, "from_step": 0},
         "roots": roots or {"root": str(scratch / "cwd"), "venv": sys.prefix, "home": os.path.expanduser("~")},
         "entry": target,
+        "launch": launch,
+        "root": entry.get("root"),
         "file": expand(str(target.get("file", "")), roots),
         "path": [expand(str(place), roots) for place in cast("list[Json]", entry.get("path") or [])],
         "argv": [str(word) for word in cast("list[Json]", entry.get("argv") or ["agent"])],
@@ -59,6 +67,32 @@ def write_spec(
     return spec
 
 
+def launch_of(entry: Mapping[str, Json], roots: Mapping[str, str]) -> dict[str, Json] | None:
+    """The recorded launch with this machine's paths, where it is the entry point: no function was named."""
+    launch = mapping(entry.get("launch"))
+    if not launch or mapping(entry.get("callable")):
+        return None
+    places: dict[str, Json] = {name: expand(str(launch[name]), roots) for name in ("file", "cwd") if name in launch}
+    if launch.get("kind") == "script":
+        places["target"] = expand(str(launch["target"]), roots)
+    return {**launch, **places}
+
+
+def interpreter_options(entry: Mapping[str, Json]) -> list[str]:
+    """Options the recorded interpreter was started with, without those that keep the child from being one."""
+    words = [str(word) for word in cast("list[Json]", mapping(entry.get("launch")).get("options") or [])]
+    found: list[str] = []
+    while words:
+        word = words.pop(0)
+        value = [words.pop(0)] if word in TAKES_A_VALUE and words else []
+        letters = "".join(letter for letter in word if letter in _PASSED_ON) if not value else ""
+        if word[:2] in ("-W", "-X") or value:
+            found += [word, *value]
+        elif letters and not word.startswith("--"):
+            found.append(f"-{letters}")
+    return found
+
+
 def child_environment(source: DirectoryRunSource, spec: Mapping[str, object], scratch: Path) -> dict[str, str]:
     """The child's variables: this user's, the recorded ones that change results, dummies for absent secrets."""
     recorded = mapping(recorded_environment(source).get("env"))
@@ -71,6 +105,11 @@ def child_environment(source: DirectoryRunSource, spec: Mapping[str, object], sc
             environ[name] = value
         elif name not in environ and _is_secret(name):
             environ[name] = "agentdbg-dummy"
+    launch = mapping(spec.get("launch"))
+    if launch:
+        environ.pop("PYTHONHASHSEED", None)
+        if str(launch.get("hash_seed")).isdigit():
+            environ["PYTHONHASHSEED"] = str(launch["hash_seed"])
     kept = ("AGENTDBG_REDACTION_KEY", "AGENTDBG_REDACTION_KEY_FILE", "AGENTDBG_DEBUG")
     package = str(Path(__file__).resolve().parents[2])
     path = [place for place in cast("list[str]", spec["path"]) if os.path.isdir(place)]
