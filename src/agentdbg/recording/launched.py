@@ -135,7 +135,7 @@ def has_runs() -> bool:
 active = False
 """Whether ``agentdbg record`` started this process; its bootstrap says so."""
 main_pid = 0
-"""The process that the bootstrap ran in; a fork of it is another one."""
+"""The launched program itself; children and forks of it are others."""
 random_seed: int | None = None
 """What the launched program's ``random`` was seeded with, so that a replay can do the same."""
 
