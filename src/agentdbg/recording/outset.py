@@ -11,4 +11,4 @@ def install() -> None:
     propagate.install()
     pins.install()
     children.install()
-    scopes.enter_pending()
+    scopes.enter_program()

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from agentdbg.model.canonical import canonical
 from agentdbg.model.records import Effect, Json
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from agentdbg.model.fingerprint import VolatileRules
     from agentdbg.recording.calls import Answerer
     from agentdbg.recording.run import RunRecording
-    from agentdbg.recording.scope import PendingRun, Scope
+    from agentdbg.recording.scope import Scope
 
 T = TypeVar("T")
 RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}\Z")
@@ -214,19 +214,13 @@ class Recorder:
 
     def outer_scope(self) -> Scope | None:
         """Where a call stands that is in no run: that of its request, of the parent process, or of this process."""
-        from agentdbg.recording.scope import unbegun
-
-        request = unbegun()
-        if request is not None:
-            return request.begin()
-        inherited = self.inherited_scope()
-        if inherited is not None:
+        inherited, place = self.inherited_scope(), scopes.unbegun()
+        if inherited is not None and (place is None or place.root is scopes.program_run):
             return inherited
+        if place is not None:
+            return place.begin()
         run = self.implicit_run()
-        if run is None:
-            return None
-        here = scopes.here()
-        return run.scope() if here is None else here._replace(run=run)
+        return None if run is None else run.scope()
 
     def implicit_run(self) -> RunRecording | None:
         """The run of a process without a root; ``None`` once a root has been seen."""
@@ -241,7 +235,6 @@ class Recorder:
                 self._implicit = run = RunRecording.start(self, name, entry={})
                 run.facts.entry = self.guard(lambda: surroundings(run), {})
                 run.save()
-                cast("PendingRun", scopes.PENDING).begun = run
                 launched.tell("process_run", run_id=run.run_id)
             return self._implicit
 

@@ -85,9 +85,6 @@ class RunRecording:
         for number, placeholder in recorder.surrogates:
             run.gate.adopt_int(number, placeholder)
         recorder.environment(run)
-        here = scopes.here()
-        if here is not None and here.run is scopes.PENDING and recorder.seen_root:
-            run.root.draws, here.lane.draws = here.lane.draws, run.root.draws  # read before the run began
         root_facts.describe(run)
         launched.tell("run", run_id=run.run_id)
         return run

@@ -120,11 +120,8 @@ class UnbegunRoot(Protocol):
         """Another root call began a run here."""
 
 
-class PendingRun:
-    """Stands for the run of a launched program in the scope of code that is in no other run.
-
-    ``begun`` is that run once a call has begun it.
-    """
+class ProgramRun:
+    """A launched program's own run, as long as no call has begun it. ``begun`` is that run then."""
 
     MOST_DRAWS = 5_000
 
@@ -132,6 +129,24 @@ class PendingRun:
         self.draws_cut = False
         self.begun: RunRecording | None = None
         self.recorder = self
+
+    def place(self, lane: Lane) -> Scope | None:
+        """The scope of that lane in the run; ``None`` as long as there is none."""
+        return None if self.begun is None else Scope(self.begun, None, lane)
+
+    def begin(self) -> None:
+        """Begin the run, unless the program's root calls are its runs."""
+        from agentdbg.recording.process import recorder
+
+        found = recorder()
+        if self.begun is None and found is not None:
+            self.begun = found.implicit_run()
+
+    def took(self, run: RunRecording) -> None:
+        """A root call began a run here: it has what was drawn before it."""
+        place = _current.get()
+        if place is not None and run.recorder.seen_root:
+            run.root.draws, place.lane.draws = place.lane.draws, run.root.draws
 
     def guard(self, function: Callable[[], object], fallback: object) -> object:
         """Run recorder code that must never raise into the agent."""
@@ -148,14 +163,12 @@ class PendingRun:
             self.draws_cut = True
 
 
-PENDING = cast("RunRecording", PendingRun())
+program_run = ProgramRun()
 
 
-def enter_pending() -> Lane:
-    """From here on the running code stands in its process's own run, begun or not. Returns its lane."""
-    lane = Lane()
-    _current.set(Scope(PENDING, None, lane))
-    return lane
+def enter_program() -> None:
+    """From here on the running code stands in its program's own run, begun or not."""
+    _current.set(Unbegun(cast("RunRecording", program_run), None, Lane()))
 
 
 _current: ContextVar[Scope | None] = ContextVar("agentdbg_scope", default=None)

@@ -130,7 +130,7 @@ class Replay:
 
     def _run(self) -> None:
         if self._launch is not None:
-            scope.enter_pending()
+            scope.enter_program()
             program.run(self._launch)
             return
         self._importing = True
