@@ -12,6 +12,7 @@ from agentdbg.cli.invocation import Invocation
 
 COMMANDS: Final[dict[str, str]] = {
     "open": "agentdbg.cli.open",
+    "record": "agentdbg.cli.record",
     "runs": "agentdbg.cli.runs",
     "show": "agentdbg.cli.show",
     "flag": "agentdbg.cli.flag",

@@ -21,7 +21,8 @@ class Setting:
         key: Dotted name in the TOML files.
         env: Environment variable, or ``None`` where there is none.
         default: Value when nobody says anything.
-        type: How text is read. A ``table`` maps names to texts; a list in a table is joined by commas.
+        type: How text is read. A ``table`` maps names to texts; a list in a table is joined by commas. In the
+            environment it is ``NAME=TEXT,…`` or a JSON object.
         help: One line for people.
         choices: What a ``choice``, or the values of a ``table``, may be; empty when free.
     """
@@ -51,6 +52,14 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     ),
     Setting("recording.redaction", "AGENTDBG_REDACTION", True, "flag", "Replace secrets before anything is written"),
     Setting(
+        "recording.requests",
+        "AGENTDBG_REQUESTS",
+        "auto",
+        "choice",
+        "Requests to a server as runs: those that make calls and no agent takes, all, none",
+        ("auto", "always", "off"),
+    ),
+    Setting(
         "recording.large_body_bytes",
         "AGENTDBG_LARGE_BODY_BYTES",
         262_144,
@@ -64,12 +73,33 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "count",
         "Bytes that may wait for a slow disk before a record is dropped and counted",
     ),
+    Setting(
+        "recording.coverage",
+        "AGENTDBG_COVERAGE",
+        True,
+        "flag",
+        "Note effects that no seam saw, and files read or written",
+    ),
+    Setting(
+        "recording.file_content_bytes",
+        "AGENTDBG_FILE_CONTENT_BYTES",
+        262_144,
+        "count",
+        "Files read are kept with their content up to this size; of larger ones the hash alone",
+    ),
+    Setting(
+        "recording.ignore_files",
+        "AGENTDBG_IGNORE_FILES",
+        (),
+        "list",
+        "Files whose content and hash are not recorded: patterns over paths and names",
+    ),
     Setting("replay.tolerate", "AGENTDBG_TOLERATE", (), "list", "Ambient effects that stay blocked but are no refusal"),
     Setting("replay.timeout", "AGENTDBG_REPLAY_TIMEOUT", 300.0, "seconds", "Longest time a replay may take"),
     Setting("keys", None, NOTHING, "table", "Key bindings of the debugger: ACTION = KEY or [KEY, …]"),
     Setting(
         "tools",
-        None,
+        "AGENTDBG_TOOLS",
         NOTHING,
         "table",
         "Side-effect level of tools that declare none: TOOL = LEVEL",

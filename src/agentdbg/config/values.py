@@ -97,6 +97,7 @@ def _list(raw: object) -> tuple[str, ...]:
 
 
 def _table(choices: Sequence[str], raw: object) -> Mapping[str, str]:
+    raw = _table_text(raw) if isinstance(raw, str) else raw
     if not isinstance(raw, Mapping):
         raise BadValue("use a table of NAME = VALUE")
     read: dict[str, str] = {}
@@ -108,3 +109,22 @@ def _table(choices: Sequence[str], raw: object) -> Mapping[str, str]:
             raise BadValue(f"{name}: use one of {', '.join(choices)}")
         read[str(name)] = text
     return MappingProxyType(read)
+
+
+def _table_text(raw: str) -> Mapping[str, object]:
+    """A table in an environment variable."""
+    if raw.lstrip().startswith("{"):
+        import json  # only where a name has a comma or an equals sign in it
+
+        try:
+            found: Mapping[str, object] = json.loads(raw)
+        except ValueError as error:
+            raise BadValue("use NAME=VALUE,… or a JSON object") from error
+        return found
+    read: dict[str, object] = {}
+    for part in filter(None, map(str.strip, raw.split(","))):
+        name, sign, value = part.partition("=")
+        if not name.strip() or not sign:
+            raise BadValue("use NAME=VALUE,…")
+        read[name.strip()] = value.strip()
+    return read
