@@ -32,7 +32,7 @@ def function_entry(
     file = run.recorder.neutral(os.path.abspath(code.co_filename)) if code is not None else ""
     qualname = str(getattr(inner, "__qualname__", type(inner).__qualname__))
     entry = {
-        "callable": {"module": _run_as(module), "qualname": qualname, "file": file},
+        "callable": {"module": run_as(module), "qualname": qualname, "file": file},
         "args": arguments,
         **surroundings(run),
     }
@@ -53,10 +53,10 @@ def framework_entry(
     entry: dict[str, object] = {"args": arguments, **surroundings(run)}
     if "launch" in entry and run.facts.root == 1 and not run.recorder.serving:
         return entry
-    place = _named(target)
+    place = named(target)
     if place is not None and not holes:
         module, name, file = place
-        found = {"module": _run_as(module), "qualname": f"{name}.{method}", "file": run.recorder.neutral(file)}
+        found = {"module": run_as(module), "qualname": f"{name}.{method}", "file": run.recorder.neutral(file)}
         return {**entry, "callable": found}
     if "launch" in entry and run.facts.root == 1:
         return entry
@@ -90,12 +90,13 @@ def _by_launch(entry: dict[str, object]) -> dict[str, object]:
     return {name: value for name, value in entry.items() if name not in ("callable", "not_replayable", "factories")}
 
 
-def _run_as(module: str) -> str:
+def run_as(module: str) -> str:
+    """The name to import a module by: of a program run with ``-m``, that of its spec."""
     spec = getattr(sys.modules.get("__main__"), "__spec__", None)
     return str(spec.name) if module == "__main__" and spec is not None else module
 
 
-def _named(target: object) -> tuple[str, str, str] | None:
+def named(target: object) -> tuple[str, str, str] | None:
     """Module, name and file of a module-level variable of the program's own that holds ``target``."""
     if target is None:
         return None

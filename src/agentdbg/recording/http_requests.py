@@ -15,7 +15,7 @@ from agentdbg.recording import launched, providers
 from agentdbg.recording.http_calls import MAX_BODY, UNREPLAYABLE, Headers, HttpCall, header
 from agentdbg.recording.model_inputs import clean_request
 from agentdbg.recording.process import Recorder, recorder
-from agentdbg.recording.scope import Scope, current
+from agentdbg.recording.scope import Scope, current, unbegun
 from agentdbg.redaction.placeholder import OPEN, unescape
 
 if TYPE_CHECKING:
@@ -67,7 +67,8 @@ def _open(found: Recorder, request: HttpRequest) -> HttpCall | None:
     asked = providers.recognise(request.method, request.path, content_type, content or b"")
     scope = current()
     if scope is None:
-        whole = launched.active and not found.serving  # the program's run has every request in it
+        # The program's run, and that of a request, have every exchange in them.
+        whole = (launched.active and not found.serving) or unbegun() is not None
         scope = found.outer_scope() if asked is not None or whole else None
         if scope is None:
             return None
@@ -108,13 +109,13 @@ def _open_model(scope: Scope, request: HttpRequest, asked: providers.ModelReques
 def _open_plain(scope: Scope, request: HttpRequest, content: bytes | None) -> OpenStep:
     run = scope.run
     effect = Effect.READ if request.method.upper() in _SAFE_METHODS else Effect.EXTERNAL
-    query = _query(run.gate, request.query)
+    query = query_text(run.gate, request.query)
     address = f"{request.scheme}://{request.host}{request.path}" + (f"?{query}" if query else "")
     about: dict[str, object] = {"method": request.method, "url": address, "body": None}
     if content:
         if header(request.headers, "content-type").lower().startswith(_FORM):
-            content = _query(run.gate, content.decode("latin-1")).encode("utf-8", "surrogatepass")
-        about["body"] = _readable(run.gate.body(content))
+            content = query_text(run.gate, content.decode("latin-1")).encode("utf-8", "surrogatepass")
+        about["body"] = readable(run.gate.body(content))
     members: dict[str, object] = {
         "attrs": {
             "request_headers": [list(pair) for pair in run.gate.headers(request.headers)],
@@ -127,7 +128,7 @@ def _open_plain(scope: Scope, request: HttpRequest, content: bytes | None) -> Op
     return run.begin(scope, Kind.HTTP, name, run.encode(about), effect=effect, members=members)
 
 
-def _query(gate: Gate, query: str) -> str:
+def query_text(gate: Gate, query: str) -> str:
     """A query or a form without what must go: its values are looked at as the other side reads them."""
     parts = query.split("&")
     for i, part in enumerate(parts):
@@ -139,7 +140,7 @@ def _query(gate: Gate, query: str) -> str:
     return "&".join(parts)
 
 
-def _readable(body: bytes) -> object:
+def readable(body: bytes) -> object:
     """A request body as JSON, text or bytes, whichever keeps all of it."""
     try:
         return loads_json(body)

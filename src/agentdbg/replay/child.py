@@ -13,7 +13,7 @@ import os
 import platform
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
@@ -137,7 +137,20 @@ class Replay:
         entry = load(self._spec["entry"], self._spec.get("file"))
         self._importing = False
         if not self._roots:
-            start(entry, self._spec["arguments"], self._spec.get("items"))
+            self._start(entry)
+
+    def _start(self, entry: Callable[..., Any]) -> None:
+        arguments = self._spec["arguments"]
+        if self._spec.get("asgi"):
+            from agentdbg.replay import asgi
+
+            asgi.serve(entry, self._spec["asgi"], arguments, self.answers.left)
+        elif self._spec.get("celery"):
+            from agentdbg.replay import celery
+
+            celery.apply(entry, arguments)
+        else:
+            start(entry, arguments, self._spec.get("items"))
 
     def _await_threads(self) -> None:
         """Let threads that went on behind the agent's end, and are due recorded outcomes, come to their end too."""

@@ -50,6 +50,8 @@ def write_spec(
         "entry": target,
         "launch": launch,
         "root": entry.get("root"),
+        "asgi": mapping(entry.get("asgi")),
+        "celery": mapping(entry.get("celery")),
         "file": expand(str(target.get("file", "")), roots),
         "path": [expand(str(place), roots) for place in cast("list[Json]", entry.get("path") or [])],
         "argv": [str(word) for word in cast("list[Json]", entry.get("argv") or ["agent"])],

@@ -1,0 +1,1 @@
+"""Runs in servers: what comes in from outside is a run where it makes calls."""
