@@ -64,7 +64,7 @@ def chat_events(request: dict[str, Any], said: Said) -> Iterator[Event]:
     def chunk(delta: dict[str, Any], finish: str | None = None) -> Event:
         return None, {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
 
-    yield chunk({"role": "assistant", "content": ""})
+    yield chunk({"role": "assistant", "content": "" if said.text or not said.tool_calls else None})
     for piece in said.split(said.text):
         yield chunk({"content": piece})
     for index, call in enumerate(_chat_calls(said)):

@@ -1,0 +1,149 @@
+"""What has to stand in the record of a cell: each check yields what is wrong, in words."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from agentdbg.model.json_text import json_bytes
+from agentdbg.model.records import Effect, Kind, Origin, RunStatus, Step
+from agentdbg.model.segments import Part, join_request
+from tests.matrix.cells import Cell
+from tests.matrix.scenario import ARGUMENTS, CLOSING, RESULTS
+from tests.support.recorded import Recorded
+from tests.support.scripted_server import FORMATS, Received
+
+TOKENS = (11, 7)
+
+
+def problems(cell: Cell, run: Recorded, received: Sequence[Received]) -> list[str]:
+    """Everything that is wrong with the record of one run.
+
+    Args:
+        cell: What was run.
+        run: Its record.
+        received: What the server got meanwhile.
+    """
+    asked = [request for request in received if request.path.partition("?")[0] in FORMATS]
+    found = [
+        *(f"damaged: {line}" for line in run.source.problems()),
+        *_run(run),
+        *_model_calls(cell, run, asked),
+        *_tools(cell, run),
+        *_places(cell, run),
+    ]
+    return found
+
+
+def _run(run: Recorded) -> Iterator[str]:
+    summary = run.source.summary()
+    if run.status is not RunStatus.OK:
+        yield f"the run is {run.status}: {summary.error}"
+    for hole in summary.holes:
+        yield f"the run has a hole: {hole}"
+    for step in run.steps:
+        for hole in step.holes:
+            yield f"{step.kind} {step.name} has a hole: {hole}"
+        if step.kind in (Kind.MODEL, Kind.TOOL, Kind.AGENT) and step.status != "ok":
+            yield f"{step.kind} {step.name} is {step.status}: {step.error}"
+
+
+def _model_calls(cell: Cell, run: Recorded, asked: Sequence[Received]) -> Iterator[str]:
+    """Every request once, as the server got it, and its answer."""
+    steps = of_kind(run, Kind.MODEL)
+    if not len(steps) == len(asked) == cell.model_calls:
+        yield f"{len(steps)} model calls recorded, {len(asked)} received, {cell.model_calls} expected"
+        return
+    for number, (step, request) in enumerate(zip(steps, asked, strict=True), 1):
+        sent = request_of(run, step)
+        if sent != request.json:
+            yield f"model call {number}: {json.dumps(sent)} recorded, {request.body!r} received"
+        elif run.source.origin(step, "input") is Origin.RECORDED and json_bytes(sent) != request.body:
+            yield f"model call {number} is said to be as sent, and is not: {json_bytes(sent)!r}, {request.body!r}"
+        if step.usage is not None and (step.usage.input, step.usage.output) not in (TOKENS, (None, None)):
+            yield f"model call {number} used {step.usage}"
+        answer = json.dumps(run.result(step), default=str) if step.result is not None else ""
+        expected = CLOSING if number == len(steps) else ("execute_refund" if number == len(steps) - 1 else "get_policy")
+        if expected not in answer:
+            yield f"model call {number} answered {answer or 'nothing'}, without {expected!r}"
+
+
+def _tools(cell: Cell, run: Recorded) -> Iterator[str]:
+    """Every tool call once, with its arguments, result and effect."""
+    steps = of_kind(run, Kind.TOOL)
+    names = sorted(step.name for step in steps)
+    if names != sorted(RESULTS):
+        yield f"tools recorded: {', '.join(names) or 'none'}"
+    for step in steps:
+        if step.name not in RESULTS:
+            continue
+        if (arguments := run.arguments(step)) != ARGUMENTS[step.name]:
+            yield f"{step.name} was called with {arguments}"
+        if step.result is None or not holds(run.result(step), RESULTS[step.name]):
+            yield f"{step.name} gave {run.result(step) if step.result is not None else 'nothing'}"
+        expected = cell.effect(step.name)
+        if step.effect != Effect(expected):
+            yield f"{step.name} has effect {step.effect}, not {expected}"
+        if (step.attrs.get("effect_declared") is False) != (step.name not in cell.declared):
+            yield f"{step.name}: declared is {step.attrs.get('effect_declared')}"
+
+
+def _places(cell: Cell, run: Recorded) -> Iterator[str]:
+    """Parents and lanes; nothing that belongs to a call stands beside it as a second step."""
+    agents = of_kind(run, Kind.AGENT)
+    if cell.agent and not agents:
+        yield "no agent recorded"
+    for step in of_kind(run, Kind.MODEL, Kind.TOOL):
+        above = list(ancestors(run, step))
+        kinds = [parent.kind for parent in above]
+        if cell.agent and Kind.AGENT not in kinds:
+            yield f"{step.kind} {step.name} is below no agent"
+        if Kind.TOOL in kinds or Kind.MODEL in kinds:
+            yield f"{step.kind} {step.name} is below {', '.join(parent.name for parent in above)}"
+    for step in of_kind(run, Kind.HTTP):
+        yield f"a request beside the model calls: {step.name}"
+    lanes = {step.name: step.lane for step in of_kind(run, Kind.TOOL)}
+    apart = lanes.get("get_order") != lanes.get("get_policy")
+    if apart != cell.parallel:
+        yield f"the reads are in lanes {lanes.get('get_order')} and {lanes.get('get_policy')}"
+
+
+def of_kind(run: Recorded, *kinds: Kind) -> list[Step]:
+    """The steps of these kinds, in order."""
+    return [step for step in run.steps if step.kind in kinds]
+
+
+def ancestors(run: Recorded, step: Step) -> Iterator[Step]:
+    """The steps around a step, from the inside out."""
+    parent = step.parent
+    while parent is not None and (around := run.source.step_by_id(parent)) is not None:
+        yield around
+        parent = around.parent
+
+
+def request_of(run: Recorded, step: Step) -> Any:
+    """The request of a model call, its segments put together again."""
+    segments = run.source.segments(step)
+    return join_request([Part(part.kind, part.name, json.loads(run.source.body(part.ref))) for part in segments])
+
+
+def holds(value: Any, expected: object) -> bool:
+    """Whether a value, or something in it, is what is expected, be it written as JSON or as Python."""
+    if value == expected:
+        return True
+    if isinstance(value, str):
+        for parse in (json.loads, ast.literal_eval):
+            try:
+                if parse(value) == expected:
+                    return True
+            except (ValueError, SyntaxError):
+                continue
+        return False
+    if isinstance(value, dict):
+        return any(holds(member, expected) for member in value.values())
+    if isinstance(value, list | tuple):
+        return any(holds(member, expected) for member in value)
+    members = getattr(value, "members", None) or getattr(value, "value", None)
+    return members is not None and holds(members, expected)
