@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from agentdbg.cli.effects import DoneEffect, effects_of, outward_steps, undeclared
 from agentdbg.cli.invocation import Invocation
 from agentdbg.cli.output import NOTHING, local_time, print_facts
+from agentdbg.compare.unseen import UnseenEffect
 from agentdbg.debugging.document import duration_words
 from agentdbg.debugging.marks import first_divergence_id
 from agentdbg.debugging.overview import Overview, gather
@@ -40,6 +41,8 @@ def _pairs(source: RunSource) -> list[tuple[str, object]]:
         ("error", f"{run.error.type}: {run.error.message}" if run.error else None),
         ("scene", _scene(steps[scene]) if scene is not None else None),
         ("effects", _effects(source)),
+        ("uncovered", _uncovered(overview)),
+        ("misstated", _named(overview.coverage.contradicting, overview.coverage.contradictions)),
         ("approvals", ", ".join(f"{step.n} {step.name}" for step in overview.approvals.steps[:_LISTED])),
         ("models", ", ".join(f"{name} ×{count}" for name, count in list(overview.models.items())[:_LISTED])),
         ("tokens", _tokens(overview)),
@@ -68,6 +71,17 @@ def _effects(source: RunSource) -> str:
     listed = [f"{effect.step.n} {effect.step.name} ({_state(effect)})" for effect in effects[:_LISTED]]
     more = len(effects) - len(listed)
     return ", ".join(listed) + (message("brief.more", count=more) if more else "")
+
+
+def _uncovered(overview: Overview) -> str:
+    """Effects that no seam saw and no recorded call serves."""
+    return _named(overview.coverage.uncovered, overview.coverage.count)
+
+
+def _named(effects: Sequence[UnseenEffect], count: int) -> str:
+    listed = [f"{effect.step.n} {effect.what} ({effect.place})" for effect in effects[:_LISTED]]
+    more = count - len(listed)
+    return "; ".join(listed) + (message("brief.more", count=more) if more else "")
 
 
 def _state(effect: DoneEffect) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from agentdbg.compare.unseen import uncovered_count
 from agentdbg.model.records import BodyRef, ErrorInfo, RunSummary, Step
 
 
@@ -26,6 +27,7 @@ def run_members(run: RunSummary) -> dict[str, object]:
         "error": _error(run.error),
         "verdict": run.verdict,
         "holes": run.holes,
+        "uncovered": uncovered_count(run),
     }
 
 

@@ -14,6 +14,7 @@ from agentdbg.cli.errors import Trouble
 from agentdbg.cli.invocation import Invocation
 from agentdbg.cli.output import NOTHING, console, print_document, print_table, text
 from agentdbg.cli.run_names import complete_run
+from agentdbg.compare.unseen import UnseenEffect, unseen, unseen_in
 from agentdbg.debugging.document import duration_words
 from agentdbg.i18n.catalogue import message
 from agentdbg.model.records import Step
@@ -65,18 +66,41 @@ def _print_json(source: RunSource, number: int | None, only_effects: bool) -> No
     elif not only_effects:
         members["steps"] = (step_members(step) for step in source.steps())
     members["effects"] = effects
+    members["uncovered_effects"] = [effect.members() for effect in unseen_in(source) if _is_telling(effect)]
     print_document("show", members)
 
 
 def _print_effects(invocation: Invocation, source: RunSource) -> None:
     rows = [_effect_row(effect) for effect in effects_of(outward_steps(source))]
-    if not rows:
+    if rows:
+        columns = [message(f"column.{name}") for name in ("step", "effect", "state", "name", "key", "note")]
+        print_table(invocation, columns, rows, right=[columns[0]])
+    else:
         unknown = undeclared(source.steps())
         said = message("effects.undeclared", count=unknown) if unknown else message("effects.none")
         console(invocation).print(text(said))
+    _print_unseen(invocation, source)
+
+
+def _print_unseen(invocation: Invocation, source: RunSource) -> None:
+    """Effects that no seam saw: first what an exact replay has to stop."""
+    found = sorted(filter(_is_telling, unseen_in(source)), key=lambda effect: (effect.covered, effect.step.n))
+    if not found:
         return
-    columns = [message(f"column.{name}") for name in ("step", "effect", "state", "name", "key", "note")]
-    print_table(invocation, columns, rows, right=[columns[0]])
+    out = console(invocation)
+    out.print()
+    out.print(text(message("effects.unseen")))
+    columns = [message(f"column.{name}") for name in ("step", "what", "where", "note")]
+    print_table(invocation, columns, [_unseen_row(effect) for effect in found], right=[columns[0]])
+
+
+def _unseen_row(effect: UnseenEffect) -> list[object]:
+    key = "effects.misstated" if effect.contradicts else "effects.uncovered"
+    return [effect.step.n, effect.what, effect.place, message(key, declared=effect.contradicts)]
+
+
+def _is_telling(effect: UnseenEffect) -> bool:
+    return effect.uncovered or bool(effect.contradicts)
 
 
 def _effect_row(effect: DoneEffect) -> list[object]:
@@ -88,12 +112,25 @@ def _effect_row(effect: DoneEffect) -> list[object]:
 def _print_steps(invocation: Invocation, source: RunSource) -> None:
     columns = [message(f"column.{name}") for name in ("step", "kind", "effect", "status", "took", "name")]
     rows = [
-        [step.n, step.kind, step.effect or "", step.status, _took(step), text("  " * min(step.depth, 20) + step.name)]
+        [
+            step.n,
+            step.kind,
+            step.effect or "",
+            step.status,
+            _took(step),
+            text("  " * min(step.depth, 20) + _named(step)),
+        ]
         for step in source.steps()
     ]
     out = console(invocation)
     out.print()
     print_table(invocation, columns, rows, right=[columns[0], columns[4]])
+
+
+def _named(step: Step) -> str:
+    """A step's name; of an effect that no seam saw also the place in the program."""
+    effect = unseen(step)
+    return step.name if effect is None else f"{step.name}  ({effect.place})"
 
 
 def _took(step: Step) -> str:

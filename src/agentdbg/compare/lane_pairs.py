@@ -10,8 +10,6 @@ from typing import TypeAlias
 from agentdbg.model.lanes import parse
 from agentdbg.model.records import Kind, Step
 
-CALL_KINDS = frozenset((Kind.MODEL, Kind.TOOL, Kind.HTTP, Kind.APPROVAL))
-
 
 @dataclass(slots=True)
 class Lane:
@@ -28,9 +26,11 @@ StepKey: TypeAlias = "Callable[[Step], Hashable]"
 
 
 def met_steps(steps: Iterable[Step]) -> Iterator[Step]:
-    """The steps that a replay meets: none inside a call whose outcome is served as a whole."""
+    """The steps that a replay meets: none inside a call whose outcome is served as a whole, no effect beside a seam."""
     inside: set[str] = set()
     for step in steps:
+        if step.kind is Kind.EFFECT:
+            continue
         if step.parent is not None and step.parent in inside:
             inside.add(step.id)
             continue

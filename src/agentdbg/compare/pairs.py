@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import zip_longest
 from typing import Final, NamedTuple
 
-from agentdbg.compare.alignment import CHANGED, SAME, Row, Stop, align, never
+from agentdbg.compare.alignment import ADDED, CHANGED, REMOVED, SAME, Row, Stop, align, never
 from agentdbg.model.lanes import parse
 from agentdbg.model.records import Kind, RunStatus
 from agentdbg.store.outline import StepOutline, outline
@@ -58,16 +58,19 @@ class PairedRuns:
     pairs: All steps of both runs, in the first run's order.
     notes: One line for each reason why the answer says less than it should.
     hashed: Whether what the steps hold was compared; not where a run has no hashes.
+    effects: Places in ``pairs`` of effects that no seam saw and only one of the runs has; no difference of the steps.
     """
 
     pairs: tuple[StepPair, ...]
     notes: tuple[str, ...] = ()
     hashed: bool = True
+    effects: frozenset[int] = frozenset()
 
     @cached_property
     def differing(self) -> tuple[int, ...]:
         """Places in ``pairs`` that are not equal, for going from one to the next."""
-        return tuple(place for place, pair in enumerate(self.pairs) if pair.sign != SAME)
+        differing = (place for place, pair in enumerate(self.pairs) if pair.sign != SAME)
+        return tuple(place for place in differing if place not in self.effects)
 
     @cached_property
     def place_of_a(self) -> dict[int, int]:
@@ -92,7 +95,10 @@ def pair_runs(a: RunSource, b: RunSource, *, should_stop: Stop = never) -> Paire
     if not hashed:
         left, right = _without_hashes(left), _without_hashes(right)
     pairs, note = pair_outlines(left, right, should_stop=should_stop)
-    return PairedRuns(pairs, tuple(line for line in (*notes, note) if line), hashed)
+    effects = frozenset(
+        place for place, pair in enumerate(pairs) if pair.sign != SAME and _is_effect(pair, left, right)
+    )
+    return PairedRuns(pairs, tuple(line for line in (*notes, note) if line), hashed, effects)
 
 
 def pair_outlines(
@@ -113,7 +119,28 @@ def pair_outlines(
         note = note or aligned.note
         rows = [(sign, _at(places_a, x), _at(places_b, y)) for sign, x, y in aligned.rows]
         found.append([Row(*row) for row in rows])
+    found.extend(_effects(left, right))
     return tuple(_pair(row, left, right) for row in _in_order(found, len(right))), note
+
+
+def _effects(left: Sequence[StepOutline], right: Sequence[StepOutline]) -> list[list[Row]]:
+    """Effects that no seam saw, apart from the steps: which of them both runs have, whatever the lane and the order."""
+    free: dict[str, deque[int]] = defaultdict(deque)
+    for j, step in enumerate(right):
+        if step.kind == Kind.EFFECT:
+            free[step.name].append(j)
+    rows: list[Row] = []
+    for i, step in enumerate(left):
+        if step.kind == Kind.EFFECT:
+            mates = free.get(step.name)
+            rows.append(Row(SAME, i, mates.popleft()) if mates else Row(REMOVED, i, None))
+    alone = sorted(j for places in free.values() for j in places)
+    return [rows, *([Row(ADDED, None, j)] for j in alone)]
+
+
+def _is_effect(pair: StepPair, left: Sequence[StepOutline], right: Sequence[StepOutline]) -> bool:
+    step = left[pair.i] if pair.i is not None else right[pair.j] if pair.j is not None else None
+    return step is not None and step.kind == Kind.EFFECT
 
 
 def _at(places: Sequence[int], number: int | None) -> int | None:
@@ -168,7 +195,8 @@ def differing_aspects(a: StepOutline, b: StepOutline) -> tuple[str, ...]:
 def _by_lane(steps: Sequence[StepOutline]) -> dict[str, list[int]]:
     found: dict[str, list[int]] = defaultdict(list)
     for place, step in enumerate(steps):
-        found[step.lane].append(place)
+        if step.kind != Kind.EFFECT:
+            found[step.lane].append(place)
     return dict(found)
 
 

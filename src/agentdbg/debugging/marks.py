@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from agentdbg.compare.unseen import unseen
 from agentdbg.debugging.document import Tone
 from agentdbg.model.records import Effect, Json, Kind, RunStatus, RunSummary, Step, StepStatus
 
@@ -42,6 +43,8 @@ CANCELLED: Final = Mark("−", "cancelled", Tone.WARN)
 PARTIAL: Final = Mark("◐", "partial", Tone.WARN)
 APPROVAL: Final = Mark("◆", "approval", Tone.ACCENT)
 UNSAFE: Final = Mark("!", "unsafe", Tone.WARN)
+UNCOVERED: Final = Mark("»", "uncovered", Tone.WARN)
+MISSTATED: Final = Mark("!", "misstated", Tone.ERROR)
 HOLE: Final = Mark("○", "hole", Tone.WARN)
 BOOKMARK: Final = Mark("■", "bookmark", Tone.ACCENT)
 BREAKPOINT: Final = Mark("●", "break", Tone.ACCENT)
@@ -84,6 +87,8 @@ def marks(
         found.append(APPROVAL)
     if unsafe_reasons(step) is not None:
         found.append(UNSAFE)
+    if step.kind is Kind.EFFECT:
+        found.extend(_coverage(step))
     if step.holes:
         found.append(HOLE)
     if bookmarked:
@@ -93,6 +98,14 @@ def marks(
     if noted:
         found.append(NOTE)
     return found
+
+
+def _coverage(step: Step) -> list[Mark]:
+    """Marks of an effect that no seam saw: beyond what its tool declared, or in no call that a replay serves."""
+    effect = unseen(step)
+    if effect is None:
+        return []
+    return [MISSTATED] if effect.contradicts else [UNCOVERED] if effect.uncovered else []
 
 
 def is_error(step: Step) -> bool:

@@ -9,6 +9,7 @@ from enum import IntEnum
 from typing import Final
 
 from agentdbg.debugging import marks
+from agentdbg.debugging.coverage import Coverage
 from agentdbg.model.records import Effect, Kind, Step, StepStatus
 
 _LISTED: Final = 200
@@ -60,6 +61,7 @@ class Overview:
     approvals: Tally = field(default_factory=Tally)
     errors: Tally = field(default_factory=Tally)
     holes: Tally = field(default_factory=Tally)
+    coverage: Coverage = field(default_factory=Coverage)
     models: dict[str, int] = field(default_factory=dict)
     kinds: dict[Kind, int] = field(default_factory=dict)
     input_tokens: int = 0
@@ -100,6 +102,8 @@ class Overview:
         if step.kind is Kind.MODEL:
             self.last_model = index
             self._feed_model(step)
+        if step.kind is Kind.EFFECT:
+            self.coverage.feed(step)
         if step.holes:
             self.holes.add(step)
         if marks.is_outward(step):

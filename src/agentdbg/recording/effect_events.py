@@ -8,10 +8,11 @@ from __future__ import annotations
 import os
 import sys
 
+from agentdbg.recording.frames import outer_frame
+
 TYPE_CHECKING = False  # as typing has it: importing typing takes longer than all of this
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from types import FrameType
     from typing import Any, TypeAlias
 
     Args: TypeAlias = tuple[Any, ...]
@@ -19,11 +20,6 @@ if TYPE_CHECKING:
     Place: TypeAlias = tuple[int, int | None]
 
 WRITE_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_TRUNC
-PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-_STDLIB = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
-_SITE = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
-_DEMO = os.path.join(PACKAGE, "demo") + os.sep
-
 # Looked up by name through ctypes, each of these reaches outside without another audit event.
 # fmt: off
 LIBC_EFFECTS = frozenset([
@@ -201,7 +197,7 @@ def _network_checks() -> dict[str, Check]:
 
     return {
         "socket.connect": reach,
-        "socket.bind": reach,
+        "socket.bind": lambda args: None if _asks_for_ipv6(args[1]) else reach(args),
         "socket.sendto": reach,
         "socket.sendmsg": reach,  # no address: over a connection, which was judged when it was made
         "socket.getaddrinfo": look_up_service,
@@ -297,43 +293,9 @@ def _in_socketpair() -> bool:
     return module is not None and frame.f_globals is vars(module)
 
 
-def outer_frame() -> FrameType | None:
-    """The innermost frame that is not this package's own."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
-        frame = frame.f_back
-    return frame
-
-
-def user_frame() -> str:
-    """The innermost frame of the user's code as ``file:line function``.
-
-    Without one (a worker thread that runs library code only) the innermost frame of a library, else of the standard
-    library.
-    """
-    best: tuple[int, FrameType] | None = None
+def _asks_for_ipv6(target: object) -> bool:
+    """Whether ``urllib3``, which is imported, tries a socket of its own to see if the machine knows IPv6."""
     frame = outer_frame()
-    while frame is not None:
-        rank = rank_of(frame.f_code.co_filename)
-        if best is None or rank < best[0]:
-            best = (rank, frame)
-        if rank == 0:
-            break
-        frame = frame.f_back
-    if best is None:
-        return ""
-    return place_of(best[1])
-
-
-def place_of(frame: FrameType) -> str:
-    """A frame as ``file:line function``."""
-    return f"{frame.f_code.co_filename}:{frame.f_lineno} {frame.f_code.co_name}"
-
-
-def rank_of(filename: str) -> int:
-    """How far from the user's code a file is: 0 theirs, 1 a library, 2 the standard library, 3 this package."""
-    if filename.startswith(PACKAGE) and not filename.startswith(_DEMO):
-        return 3
-    if any(site in filename for site in _SITE):
-        return 1
-    return 2 if filename.startswith((_STDLIB, "<frozen ")) else 0
+    if target != ("::1", 0) or frame is None or frame.f_code.co_name != "_has_ipv6":
+        return False
+    return str(frame.f_globals.get("__name__", "")).endswith("urllib3.util.connection")

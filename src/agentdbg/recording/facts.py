@@ -38,8 +38,10 @@ class RunFacts:
     """Which root call of its process this run is, from 1; 0 for a process without one."""
 
 
-def meta(facts: RunFacts, recorder: Recorder, gate: Gate, volatile: VolatileRules) -> dict[str, object]:
-    """The content of ``run.json``, redacted."""
+def meta(
+    facts: RunFacts, recorder: Recorder, gate: Gate, volatile: VolatileRules, uncovered: int | None = None
+) -> dict[str, object]:
+    """The content of ``run.json``, redacted. ``uncovered``: number of effects that no seam saw and no call covers."""
     redact = gate.text
     found: dict[str, object] = {
         "format": FORMAT,
@@ -66,6 +68,7 @@ def meta(facts: RunFacts, recorder: Recorder, gate: Gate, volatile: VolatileRule
             "redaction": gate.version() if recorder.redacting else {"version": "off", "kid": ""},
             "volatile": {"version": volatile.version, "paths": {k: list(v) for k, v in volatile.paths.items()}},
         },
+        "uncovered": uncovered,
         "seal": recorder.seal(facts.run_id, facts.entry),
     }
     found.update(recorder.mode_meta)

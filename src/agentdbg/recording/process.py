@@ -323,11 +323,12 @@ def existing() -> Recorder | None:
 
 
 def _install(made: Recorder) -> None:
-    from agentdbg.recording import children, pins, propagate
+    from agentdbg.recording import children, coverage, pins, propagate
 
     propagate.install()
     children.install()
     pins.install()
+    coverage.attach(made)
     atexit.register(made.finish)
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(
@@ -373,7 +374,7 @@ def working_directory() -> str:
 
 
 def say(message: str) -> None:
-    """One line on stderr, control characters escaped; nothing when there is no one to tell."""
+    """One line on stderr, or for the launcher; control characters escaped, nothing when there is no one to tell."""
     line = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in message)
     try:
         sys.stderr.write(f"agentdbg: {line}\n")

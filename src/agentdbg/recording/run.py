@@ -15,6 +15,7 @@ from agentdbg.model.segments import Part
 from agentdbg.recording import launched, root_facts
 from agentdbg.recording import scope as scopes
 from agentdbg.recording.calls import Call
+from agentdbg.recording.effect_steps import RunEffects
 from agentdbg.recording.encoding import Encoded, encode, error_arguments, error_members, error_message
 from agentdbg.recording.facts import RunFacts, meta
 from agentdbg.recording.identity import CallIdentity
@@ -59,13 +60,12 @@ class RunRecording:
         self.gate = Gate(recorder.key, enabled=recorder.redacting)
         self._identity = CallIdentity(recorder.volatile)
         self.request_headers = RequestHeaders()
+        self.effects = RunEffects()
         self.root = Lane()
         self.waiting = False
         self._lock = threading.RLock()
         self._forked_lanes: set[str] = {"0"}
-        self._redacted = 0
-        self._surrogates = 0
-        self._drawn = 0
+        self._redacted = self._surrogates = self._drawn = 0
         self.draws_cut = False
         self._child = False
         RunRecording._live.add(self)
@@ -160,6 +160,7 @@ class RunRecording:
             event.update(members)
         seq = self._write(scope, "intent", event)
         step_id = self._writer.step_id(seq)
+        self.effects.began(self, scope, step_id, kind, effect)
         call = None
         if call_print and not scope.inside_tool and self.recorder.answerer is not None:
             call = Call(step_id, kind, name, effect, scope.lane.path, call_print, "", arguments_hash)
@@ -196,6 +197,7 @@ class RunRecording:
         if step.kind in _CALL_KINDS:
             note_turn(scope, event)
         self._write(scope, "outcome", event)
+        self.effects.ended(step.id)
         if step.call is not None and self.recorder.answerer is not None:
             self.recorder.answerer.finished(step.call, status)
 
@@ -222,9 +224,9 @@ class RunRecording:
             event.update(members)
         return self._writer.step_id(self._write(scope, "step", event))
 
-    def event(self, scope: Scope, kind: str, members: Mapping[str, object]) -> None:
-        """Write an event that is no step (``chunk``, ``hole``)."""
-        self._write(scope, kind, members)
+    def event(self, scope: Scope, kind: str, members: Mapping[str, object]) -> str:
+        """Write an event as it is (``chunk``, ``hole``); returns the id of the step if it is one."""
+        return self._writer.step_id(self._write(scope, kind, members))
 
     @property
     def volatile(self) -> VolatileRules:
@@ -284,7 +286,7 @@ class RunRecording:
 
     def meta(self) -> dict[str, object]:
         """``run.json`` as it is now."""
-        return meta(self.facts, self.recorder, self.gate, self.volatile)
+        return meta(self.facts, self.recorder, self.gate, self.volatile, self.effects.uncovered)
 
     def save(self) -> None:
         """Write ``run.json``; only the process that began the run does."""
@@ -300,6 +302,7 @@ class RunRecording:
     def finish(self, status: str, error: BaseException | None) -> None:
         """The root call returned or raised. In a forked child that is not the end of the run."""
         facts = self.facts
+        self.effects.finish(self)
         if self._child:
             self._writer.close()
             return
@@ -390,6 +393,7 @@ class RunRecording:
             recorder = run.recorder
             run._lock = threading.RLock()
             run._child = True
+            run.effects = RunEffects()
             run._forked_lanes = set()
             run._writer = RunWriter(
                 recorder.disk, run._writer.directory, recorder.new_writer_id(), recorder.hello(parent)

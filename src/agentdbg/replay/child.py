@@ -19,7 +19,7 @@ from dataclasses import asdict
 from typing import Any
 
 from agentdbg.model.fingerprint import VolatileRules
-from agentdbg.recording import pins, scope
+from agentdbg.recording import coverage, pins, scope
 from agentdbg.recording.calls import ReplayStop
 from agentdbg.recording.http_calls import give_up_open
 from agentdbg.recording.process import recorder
@@ -75,6 +75,7 @@ class Replay:
     """One replay in this process: answers, pins and guard are in place once it is made."""
 
     def __init__(self, spec: Mapping[str, Any], control: Control) -> None:
+        coverage.switch_off()  # the guard looks
         found = recorder()
         if found is None:
             raise CannotStart("recording is switched off (AGENTDBG=off)")

@@ -29,7 +29,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agentdbg.recording.effect_events import Rules, user_frame
+from agentdbg.recording.effect_events import Rules
+from agentdbg.recording.frames import user_frame
 from agentdbg.replay.guard_seals import Seals
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ class Outcome:
         ``timed_out`` or ``crashed``.
     reason: One line for people.
     refused: Effects that were stopped: ``effect detail step frame`` each.
+    uncovered: Effects of the recorded run that no seam saw and no call covers, as the record has them.
     answers: The six answers; none when nothing was run.
     rules_used: Volatile paths through which calls matched although their bytes differ.
     guard: Layers that held.
@@ -32,6 +33,7 @@ class Outcome:
     total: int = 0
     refused: tuple[Mapping[str, object], ...] = ()
     tolerated: tuple[Mapping[str, object], ...] = ()
+    uncovered: tuple[Mapping[str, object], ...] = ()
     rules_used: tuple[str, ...] = ()
     guard: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -60,7 +62,7 @@ class Outcome:
             },
             "hit_rate": round(self.served / self.total, 4) if self.total else None,
             "rules_used": list(self.rules_used),
-            "uncovered_effects": [dict(effect) for effect in self.refused],
+            "uncovered_effects": [dict(effect) for effect in (*self.refused, *self.uncovered)],
             "tolerated_effects": [dict(effect) for effect in self.tolerated],
             "contained_writes": [],
             "guard": list(self.guard),

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
+from agentdbg.compare.unseen import unseen_in
 from agentdbg.config.paths import cache_dir
 from agentdbg.model.records import Json
 from agentdbg.redaction.gate import Gate
@@ -28,6 +29,7 @@ from agentdbg.store.reader import DirectoryRunSource
 NO_ENTRY = (
     "the record has no entry point: no @agentdbg.agent call was its root, and it was not started by 'agentdbg record'"
 )
+LISTED = 50
 NO_KERNEL_GUARD = "kernel guard layers are not available here; say --guard audit to run under the audit hook alone"
 
 
@@ -60,7 +62,7 @@ class NotReplayable(Exception):
 
 def plan(source: DirectoryRunSource, options: ReplayOptions) -> list[str]:
     """What would happen to every recorded call, one line each; what stands in the way first."""
-    lines = [f"! {problem}" for problem in _obstacles(source)]
+    lines = [*_uncovered(source), *(f"! {problem}" for problem in _obstacles(source))]
     tape = _tape(source)
     lines += [f"! missing: {what}" for what in tape.missing]
     redacted = sum(1 for body in tape.bodies.values() if "⟦R:".encode() in body)
@@ -72,6 +74,14 @@ def plan(source: DirectoryRunSource, options: ReplayOptions) -> list[str]:
         what = "serve the recorded outcome" if call.ended is not None else "the record ends here"
         lines.append(f"{number}: {call.kind} {call.name}: {what}")
     return lines
+
+
+def _uncovered(source: DirectoryRunSource) -> list[str]:
+    """What the recorded program did outside every call that a replay serves, which the guard has to stop."""
+    effects = [effect for effect in unseen_in(source) if effect.uncovered]
+    lines = [f"! step {each.step.n}: not served: {each.what} ({each.place})" for each in effects[:LISTED]]
+    more = len(effects) - len(lines)
+    return [*lines, f"! and {more:,} more effects that are not served"] if more else lines
 
 
 def exact(source: DirectoryRunSource, options: ReplayOptions) -> Outcome:
@@ -97,7 +107,8 @@ def exact(source: DirectoryRunSource, options: ReplayOptions) -> Outcome:
         others, total = tuple(obstacles[1:]), len(tape.calls)
         return Outcome(summary.run_id, "not_replayable", obstacles[0], notes=others, total=total)
     with _Scratch() as scratch:
-        return _replay(source, tape, options, scratch)
+        found = _replay(source, tape, options, scratch)
+    return replace(found, uncovered=tuple(each.members() for each in unseen_in(source) if each.uncovered))
 
 
 def _tape(source: DirectoryRunSource) -> cassettes.Cassette:

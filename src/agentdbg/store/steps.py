@@ -78,7 +78,7 @@ def build_step(
         usage=_usage(outcome.get("usage")),
         idempotency_key=_optional(intent.get("key")),
         holes=tuple(holes),
-        attrs=_attrs(intent, outcome),
+        attrs=_attrs(intent, outcome) | _count(records),
     )
 
 
@@ -144,6 +144,12 @@ def _attrs(intent: dict[str, Json], outcome: dict[str, Json]) -> dict[str, Json]
         if not record.keys() <= known and (record is not outcome or outcome is not intent):
             merged.update({key: value for key, value in record.items() if key not in known and value is not None})
     return merged
+
+
+def _count(records: Sequence[dict[str, Json]]) -> dict[str, Json]:
+    """How often a repeated effect was seen, which is known at the end alone."""
+    counts = [record.get("count") for record in records[1:] if record.get("e") == "count"]
+    return {"count": counts[-1]} if counts else {}
 
 
 def _input_hash(value: Json) -> str | None:

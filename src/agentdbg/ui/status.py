@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from agentdbg.debugging import marks
+from agentdbg.debugging.coverage import uncovered_spans
 from agentdbg.debugging.document import Span, Tone, duration_words, span
 from agentdbg.debugging.marks import STATUS_SIGNS, status_tone
 from agentdbg.debugging.session import Session
@@ -21,6 +22,7 @@ def status_spans(session: Session, *, watching: str) -> tuple[list[Span], list[S
     summary = session.summary
     left = [span(" "), *_mode(summary), span(summary.run_id, Tone.STRONG), span("  ")]
     left.append(span(f"{STATUS_SIGNS[summary.status]} {summary.status}", status_tone(summary.status)))
+    left.extend(uncovered_spans(summary, session.overview.coverage if session.overview is not None else None))
     if summary.flag:
         left.append(span("  ⚑ flagged", Tone.WARN))
     left.extend(

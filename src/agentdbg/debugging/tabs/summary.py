@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 
+from agentdbg.debugging.coverage import coverage_rows
 from agentdbg.debugging.dialects import read_message
 from agentdbg.debugging.document import (
     Block,
@@ -50,6 +51,8 @@ def summary_tab(session: Session) -> Document:
         sections.append(note("pending", "looking through the run …"))
     else:
         sections.append(fixed("effects", _effects(overview), title=heading("Effects outside")))
+        rows = coverage_rows(session.summary, overview.coverage)
+        sections.append(fixed("coverage", rows, title=heading("Effects that no seam saw")))
         sections.append(fixed("facts", _facts(overview), title=heading("Run facts")))
     return Document(tuple(sections))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from agentdbg.compare.unseen import UnseenEffect, unseen
 from agentdbg.debugging import marks
 from agentdbg.debugging.document import Document, Row, Section, Tone, duration_words, fixed, note
 from agentdbg.debugging.session import Session
@@ -9,6 +10,8 @@ from agentdbg.debugging.tabs.common import body_section, effect_span, fact_rows,
 from agentdbg.debugging.tabs.output import outcome_rows
 from agentdbg.model.records import Kind, Step, StepStatus
 
+_UNCOVERED = "» not covered: no seam saw it, and no recorded call serves it; an exact replay has to stop it"
+_SAID = ("detail", "frame", "count", "under", "covered", "contradicts")
 _EFFECT_WORDS = {
     "none": "touches nothing outside",
     "read": "reads outside state",
@@ -40,6 +43,8 @@ def tool_tab(session: Session) -> Document:
 
 
 def _identity(step: Step) -> list[Row]:
+    if (effect := unseen(step)) is not None:
+        return _unseen(effect)
     rows = []
     if step.effect is not None:
         rows.append(labelled("Effect", effect_span(step.effect), (f"  {_EFFECT_WORDS[step.effect]}", Tone.DIM)))
@@ -55,4 +60,23 @@ def _identity(step: Step) -> list[Row]:
         rows.append(labelled("Idempotency", ("no key", Tone.WARN)))
     rows.extend(labelled("Hole", ("○ ", Tone.WARN), hole) for hole in step.holes)
     rows.extend(fact_rows(step.attrs))
+    return rows
+
+
+def _unseen(effect: UnseenEffect) -> list[Row]:
+    """An effect that no seam saw."""
+    rows = [labelled("What", (effect.what, Tone.STRONG)), labelled("Where", effect.place)]
+    rows.append(labelled("Under", effect.under or "no step: it is ambient"))
+    if effect.contradicts:
+        said = f"! the tool declares effect={effect.contradicts}, and did this"
+        rows.append(labelled("Declared", (said, Tone.ERROR)))
+    if effect.covered:
+        rows.append(
+            labelled("Replay", ("covered: the recorded call around it is served, so it does not happen again", Tone.OK))
+        )
+    elif effect.temporary:
+        rows.append(labelled("Replay", ("a temporary file: a replay has a directory of its own for these", Tone.DIM)))
+    else:
+        rows.append(labelled("Replay", (_UNCOVERED, Tone.WARN)))
+    rows.extend(fact_rows(effect.step.attrs, skip=_SAID))
     return rows

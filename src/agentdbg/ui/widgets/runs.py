@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 
+from agentdbg.debugging.coverage import uncovered_spans
 from agentdbg.debugging.document import Span, Tone, duration_words, span
 from agentdbg.debugging.marks import STATUS_SIGNS, is_live, status_tone
 from agentdbg.debugging.runlist import RunRow
@@ -143,6 +144,7 @@ def _facts(run: RunSummary) -> list[Span]:
         spans.append(span(f"  {run.verdict}", Tone.ACCENT))
     if run.error is not None:
         spans.append(span(f"  ✗ {run.error.type}", Tone.ERROR))
+    spans.extend(uncovered_spans(run))
     if run.holes:
         spans.append(span(f"  ○ {run.holes[0]}", Tone.WARN))
     spans.extend(span(f"  {key}={value}", Tone.DIM) for key, value in run.tags.items())

@@ -1,0 +1,285 @@
+"""How files and databases were before the program wrote them, and what it read: path, hash, content within limits.
+
+Written as ``file`` events. Everything is read before the program's own call goes on, and never a database that this
+process has opened: closing it again would drop the locks that its connections hold.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import hashlib
+import hmac
+import os
+import re
+import stat
+import sys
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from agentdbg.recording.effect_steps import MAX_LISTED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agentdbg.recording.process import Recorder
+    from agentdbg.recording.run import RunRecording
+    from agentdbg.recording.scope import Scope
+
+MAX_STATE = 64 * 1024 * 1024
+"""Largest file whose state before the first write is kept, and largest that is hashed when it is read."""
+MAX_WAITING = 16 * 1024 * 1024
+"""Bytes of content that a process keeps for a run that has not begun."""
+COMPANIONS = ("-wal", "-journal")
+_PLACES = ("/proc/", "/sys/", "/dev/", "/usr/share/", "/usr/lib/", "/etc/ssl/", "/etc/pki/", "/etc/ca-certificates")
+_SECRET = re.compile(
+    r"(\.env(\..*)?|.*\.(env|pem|key|p12|pfx|jks|keystore|kdbx|ppk)|id_(rsa|dsa|ecdsa|ed25519).*|\.netrc|\.pgpass|\.npmrc"
+    r"|\.pypirc|\.git-credentials|.*credentials.*|.*secret.*|.*service.?account.*\.json)",
+    re.IGNORECASE,
+)
+_PRINTABLE = re.compile(rb"[\x20-\x7e]{6,}")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a file held.
+
+    Attributes:
+        data: Its bytes, where they may be kept.
+        digest: SHA-256 in hex; keyed where the file is likely to be a secret.
+    """
+
+    size: int
+    data: bytes | None = None
+    digest: str = ""
+    keyed: bool = False
+    absent: bool = False
+    problem: str = ""
+
+
+class CapturedFiles:
+    """Looks at the files of one process."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+        settings = recorder.settings
+        self._content = settings.count("recording.file_content_bytes")
+        self._ignored = [re.compile(fnmatch.translate(each)) for each in settings.items("recording.ignore_files")]
+        prefixes = {os.path.dirname(os.__file__), sys.prefix, sys.base_prefix, recorder.store}
+        prefixes |= {os.path.realpath(place) for place in prefixes}
+        self._places = (*_PLACES, *(place + os.sep for place in prefixes if len(place) > 1))
+        self._held: set[object] = set()
+        self._read: dict[tuple[object, ...], Found] = {}
+        self._waiting: list[tuple[object, Callable[[RunRecording], None]]] = []
+        self._bytes = 0
+
+    def interesting(self, path: object) -> bool:
+        """Whether a file that is opened for reading may be material of a run. Quick: most files are the library's."""
+        text = path if type(path) is str else os.fsdecode(path)  # type: ignore[arg-type]  # as the event has it
+        return not (text.endswith((".pyc", ".so")) or text.startswith(self._places))
+
+    def read(self, path: object, run: RunRecording | None, scope: Scope | None) -> None:
+        """A file is about to be read."""
+        target = os.path.realpath(os.fsdecode(path))  # type: ignore[arg-type]  # as the event has it
+        if not self.interesting(target) or self._is_ignored(target):
+            return
+        try:
+            status = os.stat(target)
+        except OSError:
+            return  # the program will be told
+        if not stat.S_ISREG(status.st_mode) or self._is_held(target, status):
+            return
+        if run is not None and target in run.effects.seen_files:
+            return  # what the program wrote itself is no material
+        key = (target, *_identity(status), status.st_mtime_ns, status.st_size)
+        self._tell("read", target, partial(self._known, key, target, status), run, scope, key)
+
+    def before_write(self, path: str, run: RunRecording | None, scope: Scope | None) -> None:
+        """A file is about to be written or taken away: how it is now."""
+        status = _status(path)
+        if (status is not None and not stat.S_ISREG(status.st_mode)) or self._is_ignored(path):
+            return
+        held = self._is_held(path, status)
+        look = (lambda: Found(0, problem="it was open before")) if held else (lambda: self._state(path, status))
+        self._tell("write", path, look, run, scope, path)
+
+    def before_connect(self, path: str, run: RunRecording | None, scope: Scope | None) -> None:
+        """A database is about to be opened: how it and its journals are now, if no connection holds it."""
+        held = self._is_held(path, _status(path))
+        self.before_write(path, run, scope)
+        if not held:
+            for companion in COMPANIONS:
+                if os.path.exists(path + companion):
+                    self.before_write(path + companion, run, scope)
+        self.hold(path)
+
+    def hold(self, path: str) -> None:
+        """A database is opened: from now on only its connections may open and close it."""
+        for each in (path, *(path + companion for companion in COMPANIONS)):
+            status = _status(each)
+            if len(self._held) < 100_000:
+                self._held.update((each,) if status is None else (each, _identity(status)))
+
+    @property
+    def waits(self) -> bool:
+        """Whether something was seen before a run began."""
+        return bool(self._waiting)
+
+    def drop(self) -> None:
+        """Forget what waits for a run: another process writes it."""
+        self._waiting, self._bytes = [], 0
+
+    def flush(self, run: RunRecording) -> None:
+        """Give a run what was seen before it began."""
+        waiting, self._waiting, self._bytes = self._waiting, [], 0
+        for _, write in waiting:
+            write(run)
+
+    # -- inside -----------------------------------------------------------------------------------
+
+    def _is_held(self, path: str, status: os.stat_result | None) -> bool:
+        """Whether a connection may hold locks on a file, which closing it here would drop."""
+        return path in self._held or (status is not None and _identity(status) in self._held)
+
+    def _is_ignored(self, path: str) -> bool:
+        names = (path, os.path.basename(path), self._recorder.neutral(path))
+        return any(pattern.match(name) for pattern in self._ignored for name in names)
+
+    def _tell(
+        self,
+        mode: str,
+        path: str,
+        look: Callable[[], Found],
+        run: RunRecording | None,
+        scope: Scope | None,
+        key: object,
+    ) -> None:
+        """Say it once in a run, and not more than so much; without a run it waits for one."""
+        if run is None or scope is None:
+            if any(key == known for known, _ in self._waiting) or len(self._waiting) >= 200:
+                return
+            found = look()
+            if found.data is not None and self._bytes + len(found.data) > MAX_WAITING:
+                found = Found(found.size, problem="too much was opened before the run")
+            self._bytes += len(found.data or b"")
+            self._waiting.append((key, lambda begun: self._put(begun, begun.scope(), mode, path, found)))
+            return
+        effects = run.effects
+        if key in effects.seen_files:
+            return
+        if effects.files >= MAX_LISTED:
+            if effects.files == MAX_LISTED:
+                effects.files += 1
+                what = f"start state and files read are not recorded from here: more than {MAX_LISTED:,} files"
+                run.event(scope, "hole", {"of": None, "what": what})
+            return
+        effects.seen_files.add(key)
+        self._put(run, scope, mode, path, look())
+
+    def _put(self, run: RunRecording, scope: Scope, mode: str, path: str, found: Found) -> None:
+        if mode == "write":
+            run.effects.seen_files.add(path)
+        run.effects.files += 1
+        shown = run.gate.text(self._recorder.neutral(path))
+        members: dict[str, object] = {"parent": scope.parent, "path": shown, "mode": mode}
+        if found.problem:
+            if mode == "write":
+                what = f"start state not recorded: {shown} ({found.problem})"
+                run.event(scope, "hole", {"of": None, "what": what})
+            members["problem"] = found.problem
+        elif found.absent:
+            members["absent"] = True
+        else:
+            members |= {"size": found.size, "sha256": found.digest}
+        if found.keyed:
+            members["keyed"] = True
+        if found.data is not None:
+            self._put_content(run, scope, shown, mode, found.data, members)
+        run.event(scope, "file", members)
+
+    def _put_content(
+        self, run: RunRecording, scope: Scope, shown: str, mode: str, data: bytes, members: dict[str, object]
+    ) -> None:
+        kept = data if not run.gate.enabled else _redacted(run, data)
+        if kept is not data:
+            members["redacted"] = True
+            members["sha256"] = hashlib.sha256(kept).hexdigest()
+            if mode == "write":
+                what = f"start state is redacted: {shown}"
+                run.event(scope, "hole", {"of": None, "what": what})
+        members["body"] = run.body(kept)
+
+    def _known(self, key: tuple[object, ...], path: str, status: os.stat_result) -> Found:
+        found = self._read.get(key)
+        if found is None:
+            found = self._look(path, status, self._content)
+            if len(self._read) >= 4096:
+                self._read.clear()
+            self._read[key] = found if found.data is None else Found(found.size, None, found.digest, found.keyed)
+        elif found.size <= self._content and not found.keyed and not found.problem:
+            return self._look(path, status, self._content)  # another run wants the content too
+        return found
+
+    def _state(self, path: str, status: os.stat_result | None) -> Found:
+        return Found(0, absent=True) if status is None else self._look(path, status, MAX_STATE)
+
+    def _look(self, path: str, status: os.stat_result, content: int) -> Found:
+        """Read a file, as it is."""
+        size = status.st_size
+        if size == 0:
+            return Found(0, b"", hashlib.sha256(b"").hexdigest())
+        if size > MAX_STATE:
+            return Found(size, problem=f"{size:,} bytes")
+        try:
+            data = _content(path)
+        except FileNotFoundError:
+            return Found(0, absent=True)
+        except OSError as error:
+            return Found(size, problem=type(error).__name__)
+        if len(data) > MAX_STATE:
+            return Found(len(data), problem="it grew while it was read")
+        if _SECRET.fullmatch(os.path.basename(path)):
+            digest = hmac.new(self._recorder.key.secret, b"agentdbg file\0" + data, hashlib.sha256).hexdigest()
+            return Found(len(data), None, digest, keyed=True)
+        digest = hashlib.sha256(data).hexdigest()
+        return Found(len(data), data if len(data) <= content else None, digest)
+
+
+def _content(path: str) -> bytes:
+    # A pipe that took the file's place meanwhile must not hold the program up.
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError("no regular file")
+        parts: list[bytes] = []
+        left = MAX_STATE + 1
+        while left > 0 and (part := os.read(descriptor, min(left, 1 << 20))):
+            parts.append(part)
+            left -= len(part)
+        return b"".join(parts)
+    finally:
+        os.close(descriptor)
+
+
+def _status(path: str) -> os.stat_result | None:
+    try:
+        return os.stat(path)
+    except (OSError, ValueError):
+        return None
+
+
+def _identity(status: os.stat_result) -> tuple[int, int]:
+    return (status.st_dev, status.st_ino)
+
+
+def _redacted(run: RunRecording, data: bytes) -> bytes:
+    """Content without secrets: the same object when it holds none. Of binary content its texts are looked at."""
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        texts = _PRINTABLE.findall(data)
+        joined = b"\n".join(texts).decode("ascii")
+        if run.gate.text(joined) == joined:
+            return data
+        return _PRINTABLE.sub(lambda found: run.gate.text(found.group().decode("ascii")).encode(), data)
+    return run.gate.body(data)

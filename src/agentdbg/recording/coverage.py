@@ -1,0 +1,401 @@
+"""Notes effects that no seam saw, so that the record itself says what is missing.
+
+An audit hook sees what the interpreter does for the program: connections, processes, files, databases. What is inside a
+seam's own exchange is recorded already and is left out, and so is what the recorder does. It never raises into the
+program, never waits for a lock of its own and never looks at itself. Light: ``agentdbg record`` loads it before the
+program; the rest comes with the recorder.
+
+Not seen: extension modules that do their own system calls (uvloop, gRPC, libpq), SQLite's ``ATTACH``, descriptors that
+were open before the hook, what a signal handler or finalizer does in the middle of the hook.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from _contextvars import ContextVar
+from _thread import _local
+
+from agentdbg.recording.effect_events import WRITE_FLAGS, Rules, command, resolve
+from agentdbg.recording.frames import innermost, place_of, witness
+
+TYPE_CHECKING = False  # as typing has it: importing typing takes longer than all of this
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from types import FrameType, ModuleType
+    from typing import Any
+
+    from agentdbg.recording.captured_files import CapturedFiles
+    from agentdbg.recording.effect_events import Args, Check
+    from agentdbg.recording.process import Recorder
+    from agentdbg.recording.run import RunRecording
+    from agentdbg.recording.scope import Scope
+
+MAX_AMBIENT = 200
+"""Effects outside every run that one process keeps for the run that it may begin."""
+LAUNCH = "AGENTDBG_LAUNCH"
+FILE, NETWORK, PROCESS, DATABASE, SYSTEM = "file", "network", "process", "database", "system"
+# A look-up is the first half of a connection, shutil works through os, and who forks has not reached outside yet.
+_LEFT_OUT = frozenset(("socket.bind", "socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr",
+                       "socket.getnameinfo", "syslog.openlog", "webbrowser.open", "pty.spawn", "os.fork", "os.forkpty",
+                       "_winapi.CreateProcess", "open", "sqlite3.connect"))  # fmt: skip
+_HELPERS = ("multiprocessing.resource_tracker", "multiprocessing.forkserver")
+_IMPORTING = "<frozen importlib"
+_TEMPFILE = f"{os.sep}tempfile.py"
+_SIGNALLERS = (f"{os.sep}subprocess.py", f"{os.sep}base_subprocess.py", f"{os.sep}popen_fork.py")
+
+
+class Sighting:
+    """One effect as it was seen, not yet in a record.
+
+    Attributes:
+        event: Name of the audit event.
+        detail: What it reached for; for files the resolved paths.
+        frame: ``file:line function`` of the innermost frame of the user's code.
+        group: ``file``, ``network``, ``process``, ``database`` or ``system``.
+        weight: ``temporary`` for temporary files, else empty.
+        count: How often it was seen outside every run.
+    """
+
+    __slots__ = ("count", "detail", "event", "frame", "group", "weight")
+
+    def __init__(self, event: str, detail: str, frame: str, group: str, weight: str) -> None:
+        self.event = event
+        self.detail = detail
+        self.frame = frame
+        self.group = group
+        self.weight = weight
+        self.count = 1
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What makes two of them the same."""
+        return (self.event, self.detail, self.frame)
+
+
+class _Local(_local):
+    busy = False
+
+
+class _State:
+    """What the hook works with. One for the process."""
+
+    def __init__(self) -> None:
+        self.hooked = False
+        self.on = True
+        self.recorder: Recorder | None = None
+        self.current: Callable[[], Scope | None] = _nowhere
+        self.write: Callable[[RunRecording, Scope, Sighting, bool], None] | None = None
+        self.files: CapturedFiles | None = None
+        self.ambient: dict[tuple[str, str, str], Sighting] = {}
+        self.pending = False  # something was seen outside every run
+        self.given: set[tuple[str, str, str]] = set()
+        self.temporary: set[str] = set()
+
+
+def _nowhere() -> None:
+    return None
+
+
+_here = _Local()
+_passing: ContextVar[bool] = ContextVar("agentdbg_passing", default=False)
+_rules = Rules([])
+
+
+def enabled() -> bool:
+    """Whether nothing in the environment switches it, or recording as a whole, off."""
+    off = ("off", "0", "false", "no")
+    return not any(os.environ.get(name, "").lower() in off for name in ("AGENTDBG", "AGENTDBG_COVERAGE"))
+
+
+def install() -> None:
+    """Begin to look, once per process. What is seen before there is a recorder is kept for it, within bounds."""
+    if state.hooked or not state.on or not enabled():
+        return
+    state.hooked = True
+    sys.addaudithook(_hook(_table()))
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=_after_fork)
+
+
+def switch_off() -> None:
+    """Look at nothing from now on: in a replay the guard does."""
+    state.on = False
+    state.ambient.clear()
+
+
+def attach(recorder: Recorder) -> None:
+    """There is a recorder: what is seen goes into its runs from now on."""
+    if not recorder.settings.flag("recording.coverage"):
+        switch_off()
+    if not state.on:
+        return
+    from agentdbg.recording import scope
+    from agentdbg.recording.captured_files import CapturedFiles
+    from agentdbg.recording.effect_steps import write
+    from agentdbg.recording.hooks import on_import
+
+    state.files = CapturedFiles(recorder)
+    state.current, state.write = scope.current, write
+    state.recorder = recorder
+    on_import("multiprocessing.util", _patch_spawning)
+    install()
+
+
+def flush_ambient(run: RunRecording) -> None:
+    """Give a run what was seen outside every run so far; each only once in a process."""
+    if state.write is None or not state.on:
+        return
+    state.pending = False
+    waiting, state.ambient = state.ambient, {}
+    for sighting in waiting.values():
+        if sighting.key not in state.given:
+            state.given.add(sighting.key)
+            state.write(run, run.scope(), sighting, True)
+    if state.files is not None:
+        state.files.flush(run)
+
+
+def is_recorded_child(argv: str, environ: Mapping[str, str] | None) -> bool:
+    """Whether a started process records itself: Python below ``agentdbg record``, which tells its children so."""
+    program = os.path.basename(argv.partition(" ")[0])
+    known = os.environ if environ is None else environ
+    return LAUNCH in known and (program.startswith("python") or argv.startswith(sys.executable))
+
+
+# -- the hook ---------------------------------------------------------------------------------------
+
+
+def _hook(table: Mapping[str, Callable[[str, Args], None]]) -> Callable[[str, Args], None]:
+    # Everything that an event without meaning touches is local: most events are such, and globals go at shutdown.
+    find, here, now = table.get, _here, state
+
+    def hook(event: str, args: Args) -> None:
+        look = find(event)
+        if look is None or here.busy or not now.on:
+            return
+        here.busy = True
+        try:
+            look(event, args)
+        except Exception as problem:
+            if now.recorder is not None:
+                now.recorder.fault(problem)
+        finally:
+            here.busy = False
+
+    return hook
+
+
+def _table() -> dict[str, Callable[[str, Args], None]]:
+    found = {event: _looker(check) for event, check in _rules.checks.items()
+             if event not in _LEFT_OUT and not event.startswith("shutil.")}  # fmt: skip
+    started = ("subprocess.Popen", "os.posix_spawn", "os.exec", "os.spawn", "os.system")
+    found.update(dict.fromkeys((event for event in started if event in found), _started))
+    found["open"] = _opened
+    found["sqlite3.connect"] = _database
+    for event in ("os.remove", "os.rename", "os.truncate"):
+        found[event] = _changer(_rules.checks[event])
+    for event in ("os.kill", "os.killpg"):
+        found[event] = _signaller(_rules.checks[event])
+    return found
+
+
+def _looker(check: Check) -> Callable[[str, Args], None]:
+    def look(event: str, args: Args) -> None:
+        detail = _judged(check, args)
+        if detail is not None:
+            _saw(event, detail)
+
+    return look
+
+
+def _changer(check: Check) -> Callable[[str, Args], None]:
+    """What takes a file's content away without opening it."""
+
+    def look(event: str, args: Args) -> None:
+        detail = _judged(check, args)
+        if detail is not None:
+            _wrote(event, detail, detail.split(" -> "))
+
+    return look
+
+
+def _signaller(check: Check) -> Callable[[str, Args], None]:
+    def look(event: str, args: Args) -> None:
+        detail = _judged(check, args)
+        if detail is not None and not innermost().f_code.co_filename.endswith(_SIGNALLERS):
+            _saw(event, detail, None, PROCESS)
+
+    return look
+
+
+def _judged(check: Check, args: Args) -> str | None:
+    try:
+        return check(args)
+    except Exception as problem:
+        return f"(not understood: {type(problem).__name__})"
+
+
+def _opened(event: str, args: Args) -> None:
+    path, mode, flags = args
+    if isinstance(path, int):
+        return
+    if flags & WRITE_FLAGS if isinstance(flags, int) else isinstance(mode, str) and set(mode) & set("wax+"):
+        target = resolve(path)
+        _wrote(event, target, [target])
+        return
+    files = state.files
+    if files is None or not files.interesting(path) or innermost().f_code.co_filename.startswith(_IMPORTING):
+        return
+    if witness() is not None:
+        files.read(path, *_standing())
+        state.pending = state.pending or files.waits
+
+
+def _wrote(event: str, detail: str, paths: list[str]) -> None:
+    """A file is about to be opened for writing, or changed: how it was is kept first."""
+    if all(map(_is_dull, paths)):
+        return
+    frame = witness()
+    if frame is None:
+        return
+    weight = _weight(paths)
+    if state.files is not None and not weight:
+        for path in paths:
+            state.files.before_write(path, *_standing())
+    _saw(event, detail, frame, FILE, weight)
+
+
+def _database(event: str, args: Args) -> None:
+    path = _rules.database(args[0])
+    if path is None and state.files is not None:  # for reading only
+        state.files.hold(os.path.realpath(os.fsdecode(args[0]).removeprefix("file:").partition("?")[0]))
+    frame = None if path is None else witness()
+    if path is None or frame is None:
+        return
+    if state.files is not None:
+        state.files.before_connect(path, *_standing())
+    _saw(event, path, frame, DATABASE)
+
+
+def _started(event: str, args: Args) -> None:
+    detail = _judged(_rules.checks[event], args) or ""
+    environ = args[3] if event == "subprocess.Popen" and isinstance(args[3], dict) else None
+    if not any(helper in detail for helper in _HELPERS) and not is_recorded_child(detail, environ):
+        _saw(event, detail, None, PROCESS)
+
+
+def _saw(event: str, detail: str, frame: FrameType | None = None, group: str = "", weight: str = "") -> None:
+    """Put an effect into the run that it belongs to."""
+    frame = frame or witness()
+    if frame is None:
+        return
+    group = group or (NETWORK if event.startswith("socket.") else FILE if event.startswith("os.") else SYSTEM)
+    run, scope = _standing()
+    if (scope is not None and scope.inside_http) or _passing.get():
+        return
+    sighting = Sighting(event, detail, place_of(frame), group, weight)
+    if run is not None and scope is not None and state.write is not None:
+        state.write(run, scope, sighting, scope.parent is None and state.current() is None)
+        return
+    known = state.ambient.get(sighting.key)
+    if known is not None:
+        known.count += 1
+    elif len(state.ambient) < MAX_AMBIENT and len(state.given) < MAX_AMBIENT:
+        state.ambient[sighting.key] = sighting
+        state.pending = True
+
+
+def _standing() -> tuple[RunRecording | None, Scope | None]:
+    """The run and the scope of the running code; that of the process outside every other; nothing without either."""
+    scope = state.current()
+    if scope is None and state.recorder is not None:
+        scope = state.recorder.inherited_scope()
+    if scope is not None:
+        return scope.run, scope
+    run = state.recorder.begun if state.recorder is not None else None
+    return (None, None) if run is None else (run, run.scope())
+
+
+# -- the files --------------------------------------------------------------------------------------
+
+
+def _is_dull(path: str) -> bool:
+    """Files that are no effect: devices, byte code, and the record itself."""
+    if path.startswith("/dev/") and not path.startswith("/dev/shm/"):
+        return True
+    folder, name = os.path.split(path)
+    if name == "__pycache__" or name.endswith(".pyc") or (".pyc." in name and folder.endswith("__pycache__")):
+        return True
+    recorder = state.recorder
+    return recorder is not None and path.startswith(recorder.store + os.sep)
+
+
+def _weight(paths: list[str]) -> str:
+    """``temporary`` for what the standard library made in the directory for temporary files, and all below."""
+    if all(any(path == known or path.startswith(known + os.sep) for known in state.temporary) for path in paths):
+        return "temporary"
+    if not innermost().f_code.co_filename.endswith(_TEMPFILE):
+        return ""
+    places = [os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP")]
+    roots = [os.path.realpath(place) for place in (*places, "/tmp", "/var/tmp") if place]
+    if not all(f"{path}{os.sep}".startswith(tuple(root + os.sep for root in roots)) for path in paths):
+        return ""
+    if len(state.temporary) < 1000:
+        state.temporary.update(path for path in paths if path not in roots)
+    return "temporary"
+
+
+# -- what comes with no event, and forks ------------------------------------------------------------
+
+
+class Passing:
+    """``with Passing():`` the exchange inside is left out of the record on purpose, as telemetry is."""
+
+    __slots__ = ("_token",)
+
+    def __enter__(self) -> None:
+        self._token = _passing.set(True)
+
+    def __exit__(self, *_: object) -> None:
+        _passing.reset(self._token)
+
+
+def _patch_spawning(module: ModuleType) -> None:
+    """Processes of ``multiprocessing`` that are not forked start without an event."""
+    original = module.spawnv_passfds
+
+    def spawnv_passfds(path: Any, args: Any, passfds: Any) -> Any:
+        _note(lambda: _spawned(command(path, args)))
+        return original(path, args, passfds)
+
+    module.spawnv_passfds = spawnv_passfds  # type: ignore[attr-defined]  # the module is known at run time only
+
+
+def _spawned(detail: str) -> None:
+    if not any(helper in detail for helper in _HELPERS) and not is_recorded_child(detail, None):
+        _saw("_posixsubprocess.fork_exec", detail, None, PROCESS)
+
+
+def _note(function: Callable[[], None]) -> None:
+    if _here.busy or not state.on:
+        return
+    _here.busy = True
+    try:
+        function()
+    except Exception as problem:
+        if state.recorder is not None:
+            state.recorder.fault(problem)
+    finally:
+        _here.busy = False
+
+
+def _after_fork() -> None:
+    """A forked child: what waited for a run is its parent's to write."""
+    _here.busy = False
+    state.ambient, state.pending = {}, False
+    if state.files is not None:
+        state.files.drop()
+
+
+state = _State()
