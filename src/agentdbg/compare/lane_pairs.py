@@ -10,6 +10,8 @@ from typing import TypeAlias
 from agentdbg.model.lanes import parse
 from agentdbg.model.records import Kind, Step
 
+CALL_KINDS = frozenset((Kind.MODEL, Kind.TOOL, Kind.HTTP, Kind.APPROVAL))
+
 
 @dataclass(slots=True)
 class Lane:
