@@ -75,6 +75,7 @@ class ReplayLab:
         self.server = server
         self.seconds = 0.0
         self.model = ""
+        self.python = sys.executable
         self._runs = 0
 
     def write(self, text: str, name: str = "program.py") -> Path:
@@ -98,7 +99,7 @@ class ReplayLab:
             self.write(text, name)
         self._runs += 1
         done = subprocess.run(
-            [sys.executable, *(command or [str(self.program)]), *arguments],
+            [self.python, *(command or [str(self.program)]), *arguments],
             cwd=self.place,
             env={**os.environ, **self.environment(), **(env or {})},
             capture_output=True,

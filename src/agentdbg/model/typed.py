@@ -27,10 +27,11 @@ class Unencodable(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """Stands for a value that cannot be made again: known are its type's name, and its members where declared."""
+    """Stands for an object: known are its type's name, its members where declared, and what more it is made of."""
 
     type_name: str
     members: object = field(default=None, hash=False)
+    more: object = field(default=None, hash=False)
 
 
 def _tag(name: str, value: object) -> dict[str, object]:
@@ -105,7 +106,8 @@ class Encoder:
     def _object(self, value: object, depth: int, path: str) -> object:
         """What is known of an object: its class, and its members where the class declares them."""
         if type(value) is Opaque:
-            return _tag("object", [value.type_name, self.tree(value.members, depth + 2, path)])
+            parts = [value.members] if value.more is None else [value.members, value.more]
+            return _tag("object", [value.type_name, *(self.tree(part, depth + 2, path) for part in parts)])
         members = members_of(value) if depth + 3 < MAX_DEPTH and id(value) not in self._open else None
         if members is None:
             return self._opaque(value, path)
@@ -297,5 +299,5 @@ _DECODERS: dict[str, Callable[..., object]] = {
     "complex": lambda v: complex(float.fromhex(v[0]), float.fromhex(v[1])),
     "deep": _unflatten,
     "opaque": lambda v: Opaque(str(v)),
-    "object": lambda v: Opaque(str(v[0]), from_tree(v[1])),
+    "object": lambda v: Opaque(str(v[0]), *(from_tree(part) for part in v[1:3])),
 }

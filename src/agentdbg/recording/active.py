@@ -9,6 +9,7 @@ from agentdbg.model.canonical import loads, narrowed_paths
 from agentdbg.model.records import StepStatus
 from agentdbg.recording import scope as scopes
 from agentdbg.recording.calls import ReplayStop
+from agentdbg.recording.revive import freeze
 from agentdbg.recording.served import ServedOutcome
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ class ActiveCall:
         """A generator yielded."""
 
         def keep() -> None:
-            encoded = self.run.encode(self._frozen(value))
+            encoded, _ = self._encoded(value)
             self._items.append(loads(encoded.data))  # a copy: the agent may change what it got
             self._item_holes.extend(hole.replace("$", f"$.items[{len(self._items) - 1}]", 1) for hole in encoded.holes)
 
@@ -98,19 +99,26 @@ class ActiveCall:
     def _asked(self) -> Call | None:
         return self.step.call
 
-    def _frozen(self, value: object) -> object:
-        """A framework's object made of encodable values; what its codec cannot take apart stays as it is."""
+    def _encoded(self, value: object) -> tuple[Encoded, object]:
+        """A result in encoded form, and what was encoded: the value, or what its objects can be made of again."""
         if self._codec is None:
-            return value
+            encoded = self.run.encode(value)
+            if encoded.plain:
+                return encoded, value
+        frozen = self._frozen(value)
+        if self._codec is None and frozen is value:
+            return encoded, value
+        return self.run.encode(frozen), frozen
+
+    def _frozen(self, value: object) -> object:
         try:
-            return self._codec.freeze(value)
+            return freeze(value) if self._codec is None else self._codec.freeze(value)
         except Exception as problem:
             self._recorder.fault(problem)
             return value
 
-    def _returned(self, result: object) -> Encoded:
-        result = self._frozen(result)
-        encoded = self.run.encode(result)
+    def _returned(self, value: object) -> Encoded:
+        encoded, result = self._encoded(value)
         if encoded.plain or encoded.holes:
             return encoded
         lost = tuple(f"a replay gets the base type: {place}" for place in narrowed_paths(result))
@@ -127,7 +135,12 @@ class ActiveCall:
         if found is None:
             return None
         self._guarded(lambda: record_served(self.run, self._outside, self.step, found))
-        return ServedOutcome(found, self._codec)
+        return ServedOutcome(found, self._codec, self._cannot_deliver)
+
+    def _cannot_deliver(self, problem: str) -> BaseException:
+        """The replay's answer cannot be made again here: what to raise."""
+        call, answerer = self._asked(), self._recorder.answerer
+        return ReplayStop(problem) if call is None or answerer is None else answerer.diverge(call, problem)
 
     def _end(
         self, status: StepStatus, result: Callable[[], Encoded | None], error: BaseException | None = None

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import builtins
 import sys
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.model.canonical import loads
 from agentdbg.model.records import Json
-from agentdbg.recording.calls import Served
+from agentdbg.recording.calls import ReplayStop, Served
+from agentdbg.recording.revive import thaw
 
 if TYPE_CHECKING:
     from agentdbg.recording.framework_calls import Codec
+
+_OBJECT = b'"$"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +26,8 @@ class ServedOutcome:
 
     served: Served
     codec: Codec | None = None
+    stop: Callable[[str], BaseException] = ReplayStop
+    """Makes what is raised when the result cannot be made again here."""
 
     def deliver(self) -> Any:
         """Return the recorded result, or raise the recorded error."""
@@ -31,7 +36,12 @@ class ServedOutcome:
         return None if self.served.result is None else self._thawed(loads(self.served.result))
 
     def _thawed(self, value: Any) -> Any:
-        return value if self.codec is None else self.codec.thaw(value)
+        try:
+            if self.codec is not None:
+                return self.codec.thaw(value)
+            return thaw(value) if _OBJECT in (self.served.result or b"") else value
+        except Exception as problem:  # classes that have changed since
+            raise self.stop(f"the recorded result cannot be made again: {problem}") from problem
 
     def items(self) -> Generator[Any, Any, Any]:
         """Yield what the recorded generator yielded, then end as it did."""
