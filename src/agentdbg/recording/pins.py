@@ -48,7 +48,7 @@ _CALENDARS = {"localtime": 0, "gmtime": 0, "ctime": 0, "asctime": 0, "strftime":
 real_time: Callable[[], float] = time.time
 real_monotonic_ns: Callable[[], int] = time.monotonic_ns
 real_sleep: Callable[[float], None] = time.sleep
-_originals: dict[str, Callable[..., Any]] = {name: getattr(time, name) for name in (*_TIME_SOURCES, *_CALENDARS)}
+ORIGINALS: dict[str, Callable[..., Any]] = {name: getattr(time, name) for name in (*_TIME_SOURCES, *_CALENDARS)}
 
 
 class Drawer(Protocol):
@@ -72,13 +72,13 @@ def install() -> None:
     if _installed:
         return
     _installed = True
-    wrappers = {name: _clock(name, _originals[name]) for name in _TIME_SOURCES}
-    wrappers |= {name: _calendar(name, place, _originals[name]) for name, place in _CALENDARS.items()}
+    wrappers = {name: _clock(name, ORIGINALS[name]) for name in _TIME_SOURCES}
+    wrappers |= {name: _calendar(name, place, ORIGINALS[name]) for name, place in _CALENDARS.items()}
     for name, wrapper in wrappers.items():
         setattr(time, name, wrapper)
     _pin_datetime()
     _pin_uuid()
-    _rebind({**{id(_originals[name]): wrapper for name, wrapper in wrappers.items()}, **_pin_random()})
+    _rebind({**{id(ORIGINALS[name]): wrapper for name, wrapper in wrappers.items()}, **_pin_random()})
 
 
 def note(
@@ -167,7 +167,7 @@ def _clock(name: str, original: Callable[[], Any]) -> Callable[[], Any]:
 
 
 def _calendar(name: str, place: int, original: Callable[..., Any]) -> Callable[..., Any]:
-    localtime = _originals["localtime"]
+    localtime = ORIGINALS["localtime"]
 
     def calendar(_: _TimeModule, *args: Any) -> Any:
         given = len(args) > place and (args[place] is not None or name in ("asctime", "strftime"))
@@ -180,7 +180,7 @@ def _calendar(name: str, place: int, original: Callable[..., Any]) -> Callable[.
 
 
 def _read(name: str) -> Any:
-    return _originals[name]() if drawer is None else drawer.passed(name)
+    return ORIGINALS[name]() if drawer is None else drawer.passed(name)
 
 
 def _stand_in(function: Any, name: str, original: Callable[..., Any]) -> Callable[..., Any]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from agentdbg.model.records import Json
+from agentdbg.recording.pins import ORIGINALS
 
 
 class RecordedDraws:
@@ -70,11 +70,7 @@ def real_monotonic() -> float:
     return cast(float, _ORIGINALS["monotonic"]())
 
 
-_ORIGINALS: Mapping[str, Callable[[], Any]] = {
-    "time": time.time,
-    "monotonic": time.monotonic,
-    "perf_counter": time.perf_counter,
-}
+_ORIGINALS: Mapping[str, Callable[[], Any]] = {name: ORIGINALS[name] for name in ("time", "monotonic", "perf_counter")}
 _CLOCKS: Mapping[str, tuple[str, float]] = {
     "time": ("time", 1.0),
     "time_ns": ("time", 1e-9),
