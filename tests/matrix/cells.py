@@ -27,6 +27,7 @@ class Cell:
         declared: Effects named with ``--tool``; every other tool is external.
         parallel: The two reads run at once, so in lanes of their own.
         agent: The framework has an agent, below which everything happens.
+        in_process: The tools run in the program itself, not in a server of its own.
         model_calls: How many turns the scene takes.
         core: Runs in the default suite: these variants.
     """
@@ -39,6 +40,7 @@ class Cell:
     declared: Mapping[str, str] = field(default_factory=lambda: DECLARED)
     parallel: bool = True
     agent: bool = True
+    in_process: bool = True
     model_calls: int = 3
     core: tuple[str, ...] = ()
 
@@ -109,7 +111,7 @@ CELLS = (
         model_calls=4,
     ),
     *(
-        Cell("mcp, stdio", "mcp_openai", "mcp", on, ("async", "async stream"), agent=False)
+        Cell("mcp, stdio", "mcp_openai", "mcp", on, ("async", "async stream"), agent=False, in_process=False)
         for on in (versions.MCP_NEW, versions.MCP_OLD)
     ),
     _plain("litellm", "litellm_chat", "litellm", versions.LITELLM_NEW),

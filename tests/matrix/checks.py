@@ -33,6 +33,7 @@ def problems(cell: Cell, run: Recorded, received: Sequence[Received]) -> list[st
         *_model_calls(cell, run, asked),
         *_tools(cell, run),
         *_places(cell, run),
+        *_effects(cell, run),
     ]
     return found
 
@@ -108,6 +109,22 @@ def _places(cell: Cell, run: Recorded) -> Iterator[str]:
     apart = lanes.get("get_order") != lanes.get("get_policy")
     if apart != cell.parallel:
         yield f"the reads are in lanes {lanes.get('get_order')} and {lanes.get('get_policy')}"
+
+
+def _effects(cell: Cell, run: Recorded) -> Iterator[str]:
+    """What a tool did past every seam is noted below it; what the recorder itself did is not."""
+    effects = of_kind(run, Kind.EFFECT)
+    for step in effects:
+        if "agentdbg-launch" in step.name or "/.agentdbg" in step.name:
+            yield f"the recorder's own doing stands in the record: {step.name}"
+    if not cell.in_process:
+        return
+    for tool in of_kind(run, Kind.TOOL):
+        inside = [step.name for step in effects if step.parent == tool.id]
+        expected = ("socket.connect", "ledger.txt") if tool.name == "execute_refund" else ("socket.connect",)
+        for what in expected:
+            if not any(what in name for name in inside):
+                yield f"{tool.name} did {what}, noted below it: {', '.join(inside) or 'nothing'}"
 
 
 def of_kind(run: Recorded, *kinds: Kind) -> list[Step]:
