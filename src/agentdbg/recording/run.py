@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _COUNTED = frozenset(("intent", "outcome", "step"))
 _BEGINS = frozenset(("intent", "step"))
-_CALL_KINDS = (Kind.MODEL, Kind.TOOL, Kind.HTTP, Kind.APPROVAL)
+_CALL_KINDS = (Kind.MODEL, Kind.TOOL, Kind.HTTP, Kind.APPROVAL, Kind.RETRIEVAL, Kind.READ)
 _plain = str.__str__
 """The text of a name: a quarter of the time of its ``value``."""
 
@@ -286,7 +286,7 @@ class RunRecording:
 
     def meta(self) -> dict[str, object]:
         """``run.json`` as it is now."""
-        return meta(self.facts, self.recorder, self.gate, self.volatile, self.effects.uncovered)
+        return meta(self.facts, self.recorder, self.gate, self.volatile, self.effects.uncovered(self))
 
     def save(self) -> None:
         """Write ``run.json``; only the process that began the run does."""
@@ -328,8 +328,11 @@ class RunRecording:
         lane, lock = scope.lane, self._lock
         held = lock.acquire(False) or lock.acquire(timeout=self.recorder.disk.patience)  # its holder may hang
         try:
-            if lane.draws:
-                self.flush_draws(lane)
+            drawn: Lane | None = lane
+            while drawn is not None:
+                if drawn.draws:
+                    self.flush_draws(drawn)
+                drawn = drawn.parent
             if kind in _COUNTED and not scope.inside_tool:
                 lane.events += 1
             if kind in _BEGINS:

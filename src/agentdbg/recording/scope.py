@@ -24,6 +24,7 @@ class Lane:
 
     Attributes:
         path: Dotted fork path in creation order.
+        parent: The lane that this one was forked from; what was drawn there is written ahead of what came of it here.
         forked_at: Number of events the parent lane had written when this one was forked; ``None`` for the root.
         events: Number of events written in this lane.
         input_step: Step of the lane's latest model input.
@@ -31,10 +32,11 @@ class Lane:
         draws: Source, site and value of each clock, uuid and random value that was read since the last event.
     """
 
-    __slots__ = ("_children", "_inside", "draws", "events", "forked_at", "input_state", "input_step", "path")
+    __slots__ = ("_children", "_inside", "draws", "events", "forked_at", "input_state", "input_step", "parent", "path")
 
-    def __init__(self, path: str = "0", forked_at: int | None = None) -> None:
+    def __init__(self, path: str = "0", forked_at: int | None = None, parent: Lane | None = None) -> None:
         self.path = path
+        self.parent = parent
         self.forked_at = forked_at
         self.events = 0
         self.input_step: str | None = None
@@ -45,7 +47,7 @@ class Lane:
 
     def fork(self, *, inside: bool = False) -> Lane:
         """A new lane below this one; ``inside`` a call whose outcome a replay serves without running its body."""
-        return Lane(f"{self.path}.{next(self._inside if inside else self._children)}", self.events)
+        return Lane(f"{self.path}.{next(self._inside if inside else self._children)}", self.events, self)
 
 
 class Scope(NamedTuple):
