@@ -230,7 +230,7 @@ def test_an_abandoned_stream_is_partial_and_replays_as_far_as_it_was_read(lab: H
 
 FAULTS = """
 import contextlib, io, json, os, sys, httpx, httpx2, agentdbg
-from agentdbg.recording import http_calls, http_requests, http_seam, http_stream, process, providers, run
+from agentdbg.recording import http_calls, http_requests, http_seam, http_stream, process, providers, run, sse
 from agentdbg.redaction import gate, stream
 from agentdbg.store import journal
 URL = "http://127.0.0.1:" + os.environ["PORT"]
@@ -244,7 +244,7 @@ PLACES = {
     "journal event": [(journal.RunWriter, "event")],
     "assembler": [(providers.Assembler, "feed")],
     "assembled": [(providers.Assembler, "result")],
-    "splitter": [(http_stream.SseSplitter, "feed")],
+    "splitter": [(sse.SseSplitter, "feed")],
     "reader": [(providers, "read_response")],
     "recogniser": [(providers, "recognise")],
     "described": [(http_seam, "_described")],

@@ -18,6 +18,8 @@ from hypothesis import strategies as st
 from agentdbg.model.canonical import loads
 from agentdbg.model.records import Kind, RunStatus, StepStatus
 from agentdbg.recording.http_stream import StreamEnd, StreamRecord
+from agentdbg.recording.sse import SseSplitter
+from agentdbg.recording.stream_event import Framing
 from agentdbg.redaction.gate import Gate
 from agentdbg.redaction.keys import RedactionKey
 from tests.support import provider_formats as formats
@@ -54,10 +56,12 @@ class Stand:
         self.run = Run()
 
 
-def recorded(pieces: list[bytes], provider: str | None = None) -> tuple[bytes, StreamEnd, Run]:
+def recorded(
+    pieces: list[bytes], provider: str | None = None, framing: Framing | None = None
+) -> tuple[bytes, StreamEnd, Run]:
     """What is on disk of a stream, how it ended, and its run."""
     stand: Any = Stand()
-    record = StreamRecord(stand, stand, provider)
+    record = StreamRecord(stand, stand, provider, framing or SseSplitter())
     for piece in pieces:
         record.feed(piece)
     end = record.close(ended=True)

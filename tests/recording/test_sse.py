@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from openai._streaming import SSEDecoder
 
-from agentdbg.recording.sse import SseEvent, SseSplitter, is_event_stream, rebuild
+from agentdbg.recording.sse import SseSplitter, is_event_stream, rebuild
+from agentdbg.recording.stream_event import StreamEvent
 
 LINES = st.one_of(
     st.sampled_from(
@@ -27,9 +28,9 @@ STREAMS = st.lists(st.tuples(LINES, st.sampled_from([b"\n", b"\r\n", b"\r"])), m
 CUTS = st.lists(st.integers(min_value=0, max_value=200), max_size=20)
 
 
-def split(stream: bytes, cuts: list[int]) -> tuple[list[SseEvent], bytes]:
+def split(stream: bytes, cuts: list[int]) -> tuple[list[StreamEvent], bytes]:
     splitter = SseSplitter()
-    events: list[SseEvent] = []
+    events: list[StreamEvent] = []
     places = sorted({0, len(stream), *(cut for cut in cuts if cut < len(stream))})
     for start, end in pairwise(places):
         events += splitter.feed(stream[start:end])
@@ -37,7 +38,7 @@ def split(stream: bytes, cuts: list[int]) -> tuple[list[SseEvent], bytes]:
     return events, splitter.rest()
 
 
-def one(stream: bytes) -> SseEvent:
+def one(stream: bytes) -> StreamEvent:
     events, rest = split(stream, [])
     assert rest == b""
     (event,) = events

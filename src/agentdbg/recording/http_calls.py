@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, cast
 
 from agentdbg.model.json_text import json_bytes
-from agentdbg.model.records import Json, StepStatus
+from agentdbg.model.records import StepStatus
 from agentdbg.recording import providers
 from agentdbg.recording.http_stream import StreamEnd, StreamRecord
-from agentdbg.recording.sse import is_event_stream
+from agentdbg.recording.stream_framing import framing_of
 from agentdbg.redaction.placeholder import OPEN
 
 if TYPE_CHECKING:
@@ -84,11 +84,14 @@ def give_up_open() -> None:
 class HttpCall:
     """One exchange between intent and outcome. Nothing that goes wrong in here reaches the agent."""
 
-    def __init__(self, found: Recorder, scope: Scope, step: OpenStep, provider: str | None) -> None:
+    def __init__(
+        self, found: Recorder, scope: Scope, step: OpenStep, provider: str | None, *, streams: bool = False
+    ) -> None:
         self.scope = scope
         self.step = step
         self._recorder = found
         self._provider = provider
+        self._streams = streams
         self._attrs: dict[str, object] = {}
         self._holes: list[str] = []
         self._body = bytearray()
@@ -152,8 +155,10 @@ class HttpCall:
             self._decoder = head.decoder
         if head.decoder is None and header(head.headers, "content-encoding").lower() not in ("", "identity"):
             self._attrs["encoded"] = True
-        if is_event_stream(header(head.headers, "content-type")) and not head.preloaded:
-            self._stream = StreamRecord(self.scope, self.step, self._provider)
+        streams = self._streams and head.status < 400
+        framing = framing_of(header(head.headers, "content-type"), self._provider, streams=streams)
+        if framing is not None and not head.preloaded:
+            self._stream = StreamRecord(self.scope, self.step, self._provider, framing)
 
     def _feed(self, chunk: bytes) -> None:
         if self._decoder is None:
@@ -245,7 +250,7 @@ class HttpCall:
             self._attrs["chunks"] = self._sizes
         if self._provider is not None:
             response = providers.read_response(self._provider, result)
-            if result is not raw and _blank_tokens(self._provider, response.output):
+            if result is not raw and providers.blank_tokens(self._provider, response.output):
                 result = json_bytes(response.output)
             note_response(self.scope.run.facts.models, response, self._attrs, members)
             self._holes.extend(response.missing)
@@ -289,22 +294,6 @@ def note_response(
             "output": response.usage.output,
             "cached": response.usage.cached,
         }
-
-
-def _blank_tokens(provider: str, output: Json) -> bool:
-    """Empty the log probabilities of a redacted response: they spell the text token by token."""
-    if not isinstance(output, dict):
-        return False
-    holders: list[Json] = []
-    for member in ("choices", "output"):
-        items = output.get(member)
-        for item in items if isinstance(items, list) else []:
-            content = item.get("content") if isinstance(item, dict) else None
-            holders += [item, *(content if isinstance(content, list) else [])]
-    found = [holder for holder in holders if isinstance(holder, dict) and holder.get("logprobs")]
-    for holder in found:
-        holder["logprobs"] = None if provider == providers.CHAT else []
-    return bool(found)
 
 
 class ZlibDecoder:

@@ -76,7 +76,7 @@ def _open(found: Recorder, request: HttpRequest) -> HttpCall | None:
         return None
     if asked is None:
         return HttpCall(found, scope, _open_plain(scope, request, content), None)
-    return HttpCall(found, scope, _open_model(scope, request, asked), asked.provider)
+    return HttpCall(found, scope, _open_model(scope, request, asked), asked.provider, streams=asked.stream)
 
 
 def _open_model(scope: Scope, request: HttpRequest, asked: providers.ModelRequest) -> OpenStep:
@@ -99,7 +99,7 @@ def _open_model(scope: Scope, request: HttpRequest, asked: providers.ModelReques
     members: dict[str, object] = {"input": inputs, "attrs": attrs}
     if asked.absent:
         members["holes"] = [f"not in the request: {run.gate.text(what)}" for what in asked.absent]
-    identity = {"path": asked.provider, "body": redacted}
+    identity = {"path": asked.identity_path, "body": redacted}
     step = run.begin(scope, Kind.MODEL, asked.model, identity=identity, members=members, arguments_hash=digest)
     scope.lane.input_step = step.id
     run.request_headers.written(step.id, headers)
@@ -108,7 +108,8 @@ def _open_model(scope: Scope, request: HttpRequest, asked: providers.ModelReques
 
 def _open_plain(scope: Scope, request: HttpRequest, content: bytes | None) -> OpenStep:
     run = scope.run
-    effect = Effect.READ if request.method.upper() in _SAFE_METHODS else Effect.EXTERNAL
+    read = providers.model_read(request.method, request.path, header(request.headers, "content-type"), content or b"")
+    safe = read is not None or request.method.upper() in _SAFE_METHODS
     query = query_text(run.gate, request.query)
     address = f"{request.scheme}://{request.host}{request.path}" + (f"?{query}" if query else "")
     about: dict[str, object] = {"method": request.method, "url": address, "body": None}
@@ -124,7 +125,8 @@ def _open_plain(scope: Scope, request: HttpRequest, content: bytes | None) -> Op
     }
     if content is None:
         members["holes"] = ["request body streamed, not recorded"]
-    name = f"{request.method} {request.host}{request.path}"
+    name = read or f"{request.method} {request.host}{request.path}"
+    effect = Effect.READ if safe else Effect.EXTERNAL
     return run.begin(scope, Kind.HTTP, name, run.encode(about), effect=effect, members=members)
 
 

@@ -1,8 +1,7 @@
-"""A server-sent event stream on its way to disk: parsed, redacted across events, flushed at most ten times a second."""
+"""A stream of events on its way to disk: parsed, redacted across events, flushed at most ten times a second."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from time import monotonic_ns
@@ -12,7 +11,7 @@ from agentdbg.model.canonical import dumps
 from agentdbg.model.json_text import dumps_json, json_bytes, loads_json
 from agentdbg.model.records import Json
 from agentdbg.recording import providers
-from agentdbg.recording.sse import SseEvent, SseSplitter, rebuild
+from agentdbg.recording.stream_framing import Framing, StreamEvent
 
 if TYPE_CHECKING:
     from agentdbg.recording.providers import Channel, ModelResponse
@@ -21,10 +20,8 @@ if TYPE_CHECKING:
 
 FLUSH_NS = 100_000_000
 DONE = "[DONE]"
-_LINE = re.compile(rb"\r\n|\r|\n")
 _LABELS = frozenset(("id", "type", "role", "name", "event", "object", "model", "status", "index"))
 _DEPTH = 8
-_CLEAN_LINES = 256
 _WORD = "text"
 _STAND_IN = "x"
 
@@ -34,7 +31,7 @@ class _Pending:
 
     __slots__ = ("changed", "data", "event", "ms", "plain", "waiting")
 
-    def __init__(self, ms: float, event: SseEvent) -> None:
+    def __init__(self, ms: float, event: StreamEvent) -> None:
         self.ms = ms
         self.event = event
         self.data: Json = None
@@ -80,20 +77,19 @@ class StreamRecord:
         parts: References to the bodies flushed so far.
     """
 
-    def __init__(self, scope: Scope, step: OpenStep, provider: str | None) -> None:
+    def __init__(self, scope: Scope, step: OpenStep, provider: str | None, framing: Framing) -> None:
         self.parts: list[dict[str, object]] = []
         self._scope = scope
         self._step = step
         self._provider = provider
         self._gate = scope.run.gate
-        self._splitter = SseSplitter()
+        self._framing = framing
         self._redactor = self._gate.stream()
         self._assembler = providers.Assembler(provider) if provider is not None else None
         self._pending: list[_Pending] = []
         self._ready: list[list[object]] = []
         self._sizes: list[int] = []
         self._counts: list[int] = []
-        self._clean: set[bytes] = set()
         self._changed = False
         self._said_done = False
         self._began = monotonic_ns()
@@ -101,7 +97,7 @@ class StreamRecord:
 
     def feed(self, data: bytes) -> None:
         """Take the next bytes: one piece as the agent read it."""
-        events = self._splitter.feed(data)
+        events = self._framing.feed(data)
         self._sizes.append(len(data))
         self._counts.append(len(events))
         for event in events:
@@ -111,10 +107,10 @@ class StreamRecord:
 
     def close(self, *, ended: bool) -> StreamEnd:
         """Write the rest. ``ended``: the body was read to its end."""
-        for event in self._splitter.finish():
+        for event in self._framing.finish():
             self._take(event)
         self._release(self._redactor.flush())
-        rest = self._splitter.rest()
+        rest = self._framing.rest()
         if rest:
             self._ready.append([self._ms(), self._rest(rest).decode("utf-8", "surrogateescape")])
         self._flush()
@@ -127,17 +123,23 @@ class StreamRecord:
 
     def _rest(self, rest: bytes) -> bytes:
         """An event that was cut off: where something was redacted before, it may hold the end of it."""
-        if self._changed:
-            return self._gate.withheld(rest.decode("latin-1")).encode()
-        redacted = self._gate.body(rest)
-        self._changed = redacted is not rest
-        return redacted
+        redacted = rest if self._changed else self._gate.body(rest)
+        inside = self._framing.inside(rest)
+        if not self._changed and redacted is rest and self._gate.body(inside) is inside:
+            return rest
+        if redacted is rest:
+            redacted = self._gate.withheld(rest.decode("latin-1")).encode()
+        kept = self._framing.withheld(rest)
+        self._changed = self._changed or kept != rest
+        return redacted if kept is None else kept
 
     def _ms(self) -> float:
         return round((monotonic_ns() - self._began) / 1e6, 1)
 
-    def _take(self, event: SseEvent) -> None:
-        event = self._clean_lines(event)
+    def _take(self, event: StreamEvent) -> None:
+        cleaned = self._framing.clean(event, self._gate.body)
+        self._changed = self._changed or cleaned is not event
+        event = cleaned
         pending = _Pending(self._ms(), event)
         self._pending.append(pending)
         if event.data is not None and event.data.strip() == DONE:
@@ -174,7 +176,7 @@ class StreamRecord:
         pending.data = redacted
         self._pass(pending, channels, texts)
 
-    def _channels(self, event: SseEvent, data: dict[str, Json]) -> list[Channel]:
+    def _channels(self, event: StreamEvent, data: dict[str, Json]) -> list[Channel]:
         if self._provider is not None:
             return providers.text_channels(self._provider, event.event, data)
         return list(_strings("", data, 0))
@@ -210,24 +212,10 @@ class StreamRecord:
             return pending.event.raw
         self._changed = True
         if pending.plain is not None:
-            return rebuild(pending.event, cast(str, pending.plain[_WORD]))
+            return self._framing.rebuild(pending.event, cast(str, pending.plain[_WORD]))
         for holder, member in providers.token_copies(self._provider or "", pending.data):
             holder[member] = []
-        return rebuild(pending.event, dumps_json(pending.data))
-
-    def _clean_lines(self, event: SseEvent) -> SseEvent:
-        """Redact what stands beside the data: comments, ids, event names."""
-        raw = event.raw
-        for line in _LINE.split(raw):
-            if line.startswith(b"data:") or len(line) < 8 or line in self._clean:
-                continue
-            redacted = self._gate.body(line)
-            if redacted is not line:
-                self._changed = True
-                raw = raw.replace(line, redacted)
-            elif len(self._clean) < _CLEAN_LINES:
-                self._clean.add(line)
-        return event if raw is event.raw else SseEvent(raw, event.event, event.data)
+        return self._framing.rebuild(pending.event, dumps_json(pending.data))
 
     def _flush(self) -> None:
         if not self._ready:

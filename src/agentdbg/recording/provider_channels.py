@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TypeAlias
+from collections.abc import Callable, Iterator
 
 from agentdbg.model.records import Json
-from agentdbg.recording.provider_responses import CHAT, MESSAGES, RESPONSES, mapping, mappings, text
+from agentdbg.recording.provider_delta_texts import CHANNELS, Channel, count_of, spelled_out
+from agentdbg.recording.provider_parts import CHAT, COMPLETIONS, MESSAGES, RESPONSES, mapping, mappings, text
 
-Channel: TypeAlias = tuple[str, dict[str, Json], str]
-"""Name of a channel, the object that holds a piece of its text, and the member under which it does."""
+__all__ = ["Channel", "blank_tokens", "text_channels", "token_copies"]
 
 _NO_TEXT = frozenset(
     ("id", "type", "role", "name", "index", "format", "data", "signature", "encrypted_content", "finish_reason")
@@ -37,12 +36,8 @@ def text_channels(provider: str, event_name: str | None, data: Json) -> list[Cha
     """
     if not isinstance(data, dict):
         return []
-    if provider == CHAT:
-        return list(_chat(data))
-    kind = text(data.get("type")) or event_name or ""
-    if provider == RESPONSES:
-        return list(_responses(kind, data))
-    return list(_messages(kind, data)) if provider == MESSAGES else []
+    find = _CHANNELS.get(provider)
+    return [] if find is None else list(find(text(data.get("type")) or event_name or "", data))
 
 
 def token_copies(provider: str, data: Json) -> list[tuple[dict[str, Json], str]]:
@@ -53,7 +48,9 @@ def token_copies(provider: str, data: Json) -> list[tuple[dict[str, Json], str]]
     if not isinstance(data, dict):
         return []
     holders: list[dict[str, Json]] = []
-    if provider == CHAT:
+    if provider in CHANNELS:
+        return list(spelled_out(data))
+    if provider in (CHAT, COMPLETIONS):
         for choice in mappings(data.get("choices")):
             logprobs = mapping(choice.get("logprobs"))
             holders += [token for member in logprobs.values() for token in mappings(member)]
@@ -62,9 +59,31 @@ def token_copies(provider: str, data: Json) -> list[tuple[dict[str, Json], str]]
     return [(token, member) for token in holders for member in ("bytes", "top_logprobs") if token.get(member)]
 
 
-def _chat(data: dict[str, Json]) -> Iterator[Channel]:
+def blank_tokens(provider: str, output: Json) -> bool:
+    """Empty the log probabilities of a redacted response: they spell the text token by token.
+
+    Returns whether there were any.
+    """
+    if not isinstance(output, dict):
+        return False
+    if provider in CHANNELS:
+        copies = list(spelled_out(output))
+        for holder, member in copies:
+            holder[member] = []
+        return bool(copies)
+    holders: list[dict[str, Json]] = []
+    for member in ("choices", "output"):
+        for item in mappings(output.get(member)):
+            holders += [item, *mappings(item.get("content"))]
+    found = [holder for holder in holders if holder.get("logprobs")]
+    for holder in found:
+        holder["logprobs"] = None if provider in (CHAT, COMPLETIONS) else []
+    return bool(found)
+
+
+def _chat(_: str, data: dict[str, Json]) -> Iterator[Channel]:
     for position, choice in enumerate(mappings(data.get("choices"))):
-        name = f"choices.{_index(choice, 'index', position)}"
+        name = f"choices.{count_of(choice, 'index', position)}"
         if isinstance(choice.get("text"), str):
             yield f"{name}.text", choice, "text"
         yield from _strings(name, mapping(choice.get("delta")), 0)
@@ -86,7 +105,7 @@ def _strings(name: str, holder: dict[str, Json], depth: int) -> Iterator[Channel
         else:
             for position, item in enumerate(mappings(value)):
                 indexed = "index" in item or member == "tool_calls"
-                item_name = f"{inner}.{_index(item, 'index', position)}" if indexed else inner
+                item_name = f"{inner}.{count_of(item, 'index', position)}" if indexed else inner
                 yield from _strings(item_name, item, depth + 1)
 
 
@@ -112,10 +131,10 @@ def _responses(kind: str, data: dict[str, Json]) -> Iterator[Channel]:
 def _part_added(item: str, name: str, data: dict[str, Json]) -> Iterator[Channel]:
     part = mapping(data.get("part"))
     if name.startswith("reasoning_summary"):
-        channel = f"{item}.{_index(data, 'summary_index', 0)}.summary"
+        channel = f"{item}.{count_of(data, 'summary_index', 0)}.summary"
     else:
         kind = _PART_MEMBERS.get(text(part.get("type")) or "", "text")
-        channel = f"{item}.{_index(data, 'content_index', 0)}.{kind}"
+        channel = f"{item}.{count_of(data, 'content_index', 0)}.{kind}"
     for member in ("text", "refusal"):
         if text(part.get(member)):
             yield channel, part, member
@@ -123,13 +142,13 @@ def _part_added(item: str, name: str, data: dict[str, Json]) -> Iterator[Channel
 
 def _response_delta(item: str, name: str, data: dict[str, Json]) -> Iterator[Channel]:
     if name in _PART_MEMBERS:
-        part = f"{item}.{_index(data, 'content_index', 0)}"
+        part = f"{item}.{count_of(data, 'content_index', 0)}"
         if isinstance(data.get("delta"), str):
             yield f"{part}.{_PART_MEMBERS[name]}", data, "delta"
         yield from _tokens(f"{part}.logprobs", data.get("logprobs"))
         return
     if name in ("reasoning_summary_text", "reasoning_summary"):
-        channel = f"{item}.{_index(data, 'summary_index', 0)}.summary"
+        channel = f"{item}.{count_of(data, 'summary_index', 0)}.summary"
     elif name == "audio.transcript":
         channel = "audio.transcript"
     else:
@@ -142,12 +161,12 @@ def _response_delta(item: str, name: str, data: dict[str, Json]) -> Iterator[Cha
 
 def _item(data: dict[str, Json]) -> str:
     """Name of the output item, by its place: the ids differ from event to event with some proxies."""
-    place = _index(data, "output_index", -1)
+    place = count_of(data, "output_index", -1)
     return f"output.{place}" if place >= 0 else text(data.get("item_id")) or "output.0"
 
 
 def _shell(item: str, name: str, data: dict[str, Json]) -> Iterator[Channel]:
-    command = _index(data, "command_index", 0)
+    command = count_of(data, "command_index", 0)
     if name == "shell_call_command.added" and text(data.get("command")):
         yield f"{item}.commands.{command}", data, "command"
     elif name == "shell_call_command.delta" and isinstance(data.get("delta"), str):
@@ -160,7 +179,7 @@ def _shell(item: str, name: str, data: dict[str, Json]) -> Iterator[Channel]:
 
 
 def _messages(kind: str, data: dict[str, Json]) -> Iterator[Channel]:
-    block = f"block.{_index(data, 'index', 0)}"
+    block = f"block.{count_of(data, 'index', 0)}"
     if kind == "content_block_start":
         yield from _started(block, mapping(data.get("content_block")), ("text", "thinking"))
     elif kind == "content_block_delta":
@@ -176,6 +195,10 @@ def _started(name: str, holder: dict[str, Json], members: tuple[str, ...]) -> It
             yield f"{name}.{member}", holder, member
 
 
-def _index(holder: dict[str, Json], member: str, default: int) -> int:
-    value = holder.get(member)
-    return value if isinstance(value, int) and not isinstance(value, bool) else default
+_CHANNELS: dict[str, Callable[[str, dict[str, Json]], Iterator[Channel]]] = {
+    CHAT: _chat,
+    COMPLETIONS: _chat,
+    RESPONSES: _responses,
+    MESSAGES: _messages,
+    **CHANNELS,
+}

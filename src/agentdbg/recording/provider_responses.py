@@ -2,48 +2,42 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import cast
+from collections.abc import Callable
+from dataclasses import replace
 
 from agentdbg.model.canonical import dumps_json, loads_json
 from agentdbg.model.records import Json, Usage
+from agentdbg.recording.provider_answers import READERS
+from agentdbg.recording.provider_parts import (
+    CHAT,
+    COHERE,
+    COMPLETIONS,
+    CONVERSE,
+    GEMINI,
+    MESSAGES,
+    OLLAMA_CHAT,
+    OLLAMA_GENERATE,
+    RESPONSES,
+    ModelResponse,
+    first_count,
+    mapping,
+    mappings,
+    text,
+)
 
-CHAT = "openai.chat"
-RESPONSES = "openai.responses"
-MESSAGES = "anthropic.messages"
-
-_CONTENT_MEMBER = {CHAT: "choices", RESPONSES: "output", MESSAGES: "content"}
+_CONTENT_MEMBERS = {
+    CHAT: ("choices", list),
+    COMPLETIONS: ("choices", list),
+    RESPONSES: ("output", list),
+    MESSAGES: ("content", list),
+    GEMINI: ("candidates", list),
+    OLLAMA_CHAT: ("message", dict),
+    OLLAMA_GENERATE: ("response", str),
+    COHERE: ("message", dict),
+    CONVERSE: ("output", dict),
+}
+_KINDS = {list: "list", dict: "object", str: "text"}
 _UNFINISHED = ("queued", "in_progress")
-
-
-@dataclass(frozen=True, slots=True)
-class ModelResponse:
-    """One model response.
-
-    Attributes:
-        output: The response object, for a stream the assembled object of the same shape; the text of the body where
-            it is not JSON.
-        model: The model that answered, as the provider names it.
-        usage: Token counts. ``input`` is all of the input, cached tokens included, with every provider.
-        stop_reason: Why it stopped, in the provider's word.
-        response_id: The provider's id of the response.
-        tool_calls: (id, name) of each call the agent is asked to make; an empty text where one is not given.
-        refusal: Text of a refusal.
-        error: Type and message of an error that the body reports.
-        complete: Whether the whole answer is there.
-        missing: What is not there, in words.
-    """
-
-    output: Json
-    model: str | None = None
-    usage: Usage | None = None
-    stop_reason: str | None = None
-    response_id: str | None = None
-    tool_calls: tuple[tuple[str, str], ...] = ()
-    refusal: str | None = None
-    error: str | None = None
-    complete: bool = True
-    missing: tuple[str, ...] = ()
 
 
 def read_response(provider: str, raw: bytes) -> ModelResponse:
@@ -60,6 +54,8 @@ def read_response(provider: str, raw: bytes) -> ModelResponse:
 
 def describe(provider: str, output: Json) -> ModelResponse:
     """Find the parts of a response object."""
+    if isinstance(output, list) and provider == GEMINI:
+        return replace(describe(provider, next(iter(mappings(output)), None)), output=output)
     if not isinstance(output, dict):
         return ModelResponse(output, missing=("the response is not a JSON object",))
     error = error_text(output)
@@ -70,10 +66,10 @@ def describe(provider: str, output: Json) -> ModelResponse:
         response_id=text(output.get("id")),
         error=error,
     )
-    member = _CONTENT_MEMBER.get(provider, "")
-    if not isinstance(output.get(member), list):
-        return response if error else replace(response, missing=(f"the response has no list {member!r}",))
-    return {CHAT: _chat, RESPONSES: _responses, MESSAGES: _messages}[provider](response, output)
+    member, kind = _CONTENT_MEMBERS.get(provider, ("", list))
+    if not isinstance(output.get(member), kind) and not (provider == GEMINI and output.get("promptFeedback")):
+        return response if error else replace(response, missing=(f"the response has no {_KINDS[kind]} {member!r}",))
+    return _READERS[provider](response, output)
 
 
 def error_text(body: dict[str, Json]) -> str | None:
@@ -82,30 +78,15 @@ def error_text(body: dict[str, Json]) -> str | None:
     if isinstance(error, str) and error:
         return error
     if isinstance(error, dict) and error:
-        label = text(error.get("type")) or text(error.get("code"))
+        label = text(error.get("type")) or text(error.get("code")) or text(error.get("status"))
         return _labelled(label, text(error.get("message"))) or _as_text(error)
     if body.get("object") == "error" or body.get("type") == "error":
         return _labelled(text(body.get("code")), text(body.get("message"))) or _as_text(body)
-    if not any(member in body for member in _CONTENT_MEMBER.values()):
-        for member in ("detail", "message"):
-            if body.get(member):
+    if not any(isinstance(body.get(member), list) for member in ("choices", "output", "content", "candidates")):
+        for member in ("detail", "message", "Message"):
+            if body.get(member) and not (member == "message" and "content" in mapping(body[member])):
                 return text(body[member]) or _as_text(body[member])
     return None
-
-
-def mapping(value: Json) -> dict[str, Json]:
-    """``value`` if it is a JSON object, else an empty one."""
-    return value if isinstance(value, dict) else {}
-
-
-def mappings(value: Json) -> list[dict[str, Json]]:
-    """The JSON objects in ``value`` if it is a list, else none."""
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-
-
-def text(value: Json) -> str | None:
-    """``value`` if it is a text that is not empty."""
-    return value if isinstance(value, str) and value else None
 
 
 def _as_text(value: Json) -> str:
@@ -180,20 +161,21 @@ def _messages(response: ModelResponse, body: dict[str, Json]) -> ModelResponse:
 def _usage(provider: str, body: dict[str, Json]) -> Usage | None:
     usage = mapping(body.get("usage")) or mapping(mapping(body.get("x_groq")).get("usage"))
     details = mapping(usage.get("prompt_tokens_details")) or mapping(usage.get("input_tokens_details"))
-    whole = _first_count(usage, "prompt_tokens", "input_tokens")
-    cached = _first_count(details, "cached_tokens")
+    whole = first_count(usage, "prompt_tokens", "input_tokens")
+    cached = first_count(details, "cached_tokens")
     if cached is None:
-        cached = _first_count(usage, "cache_read_input_tokens", "prompt_cache_hit_tokens", "cached_tokens")
+        cached = first_count(usage, "cache_read_input_tokens", "prompt_cache_hit_tokens", "cached_tokens")
     if provider == MESSAGES and whole is not None:
         # this provider counts the tokens read from and written to its cache beside the others
-        whole += (cached or 0) + (_first_count(usage, "cache_creation_input_tokens") or 0)
-    found = Usage(whole, _first_count(usage, "completion_tokens", "output_tokens"), cached)
+        whole += (cached or 0) + (first_count(usage, "cache_creation_input_tokens") or 0)
+    found = Usage(whole, first_count(usage, "completion_tokens", "output_tokens"), cached)
     return None if found == Usage() else found
 
 
-def _first_count(holder: dict[str, Json], *members: str) -> int | None:
-    for member in members:
-        value = holder.get(member)
-        if isinstance(value, int | float) and not isinstance(value, bool) and value == value // 1:
-            return int(cast("int", value))
-    return None
+_READERS: dict[str, Callable[[ModelResponse, dict[str, Json]], ModelResponse]] = {
+    CHAT: _chat,
+    COMPLETIONS: _chat,
+    RESPONSES: _responses,
+    MESSAGES: _messages,
+    **READERS,
+}

@@ -7,20 +7,30 @@ from dataclasses import replace
 from typing import Protocol
 
 from agentdbg.model.records import Json
-from agentdbg.recording.provider_responses import (
+from agentdbg.recording.provider_parts import (
+    COHERE,
+    CONVERSE,
+    GEMINI,
     MESSAGES,
+    OLLAMA_CHAT,
+    OLLAMA_GENERATE,
     RESPONSES,
     ModelResponse,
-    describe,
-    error_text,
     text,
 )
+from agentdbg.recording.provider_responses import describe, error_text
 from agentdbg.recording.stream_chat import ChatStream
+from agentdbg.recording.stream_cohere import CohereStream
+from agentdbg.recording.stream_converse import ConverseStream
+from agentdbg.recording.stream_gemini import GeminiStream
 from agentdbg.recording.stream_messages import MessageStream
+from agentdbg.recording.stream_ollama import OllamaStream
 from agentdbg.recording.stream_responses import ResponseStream
 from agentdbg.recording.stream_texts import JsonObject
 
 DONE = "[DONE]"
+EXCEPTION = "exception:"
+"""Begins the name of an event that is an exception of the service, not one of the model's."""
 
 
 class Assembler:
@@ -36,9 +46,8 @@ class Assembler:
         Args:
             provider: As ``recognise`` names it.
         """
-        makers: dict[str, Callable[[], _Shape]] = {RESPONSES: ResponseStream, MESSAGES: MessageStream}
         self._provider = provider
-        self._shape = makers.get(provider, ChatStream)()
+        self._shape = _MAKERS.get(provider, ChatStream)()
         self._error: str | None = None
         self._events = 0
 
@@ -50,6 +59,10 @@ class Assembler:
             return
         self._events += 1
         kind = text(data.get("type")) or event_name or ""
+        if kind.startswith(EXCEPTION):
+            said = text(data.get("message")) or text(data.get("Message")) or ""
+            self._error = ": ".join(part for part in (kind.removeprefix(EXCEPTION), said) if part)
+            return
         if kind == "error" or data.get("error"):
             self._error = error_text(data) or error_text({"error": data}) or self._error
             if kind == "error" or not self._shape.has_content(data):
@@ -89,3 +102,14 @@ class _Shape(Protocol):
     def has_content(self, data: JsonObject) -> bool: ...
 
     def output(self, *, ended: bool) -> tuple[Json, list[str]]: ...
+
+
+_MAKERS: dict[str, Callable[[], _Shape]] = {
+    RESPONSES: ResponseStream,
+    MESSAGES: MessageStream,
+    GEMINI: GeminiStream,
+    OLLAMA_CHAT: OllamaStream,
+    OLLAMA_GENERATE: OllamaStream,
+    COHERE: CohereStream,
+    CONVERSE: ConverseStream,
+}

@@ -3,28 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Callable
+
+from agentdbg.recording.stream_event import StreamEvent, as_utf8
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 _TEXT_LINE_END = re.compile(r"\r\n|\r|\n")
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _BOM = b"\xef\xbb\xbf"
-
-
-@dataclass(frozen=True, slots=True)
-class SseEvent:
-    """One event, comment block or surplus blank line.
-
-    Attributes:
-        raw: The bytes exactly as received, the terminating blank line included.
-        event: Value of the last ``event`` line; ``None`` where there is none or it is empty.
-        data: The ``data`` lines joined with line feeds, bytes that are not UTF-8 replaced by U+FFFD; ``None`` where
-            there is no such line (a comment, a bare ``id`` or ``retry``, a blank line).
-    """
-
-    raw: bytes
-    event: str | None
-    data: str | None
+_SHORT = 8
+_CLEAN_LINES = 256
 
 
 class SseSplitter:
@@ -36,8 +23,9 @@ class SseSplitter:
         self._held_cr = False
         self._in_first_line = True
         self._in_first_event = True
+        self._clean: set[bytes] = set()
 
-    def feed(self, chunk: bytes) -> list[SseEvent]:
+    def feed(self, chunk: bytes) -> list[StreamEvent]:
         """Take the next bytes and return the events that are now complete.
 
         A carriage return at the end of a chunk waits for the next byte, because a line feed would belong to it.
@@ -50,7 +38,7 @@ class SseSplitter:
             self._held_cr = True
         return self._split(chunk)
 
-    def finish(self) -> list[SseEvent]:
+    def finish(self) -> list[StreamEvent]:
         """Say that no byte follows; returns the event whose final carriage return was still waiting, if any."""
         if not self._held_cr:
             return []
@@ -61,8 +49,33 @@ class SseSplitter:
         """The bytes that do not make a whole event yet."""
         return b"".join(self._parts) + (b"\r" if self._held_cr else b"")
 
-    def _split(self, chunk: bytes) -> list[SseEvent]:
-        events: list[SseEvent] = []
+    def withheld(self, rest: bytes) -> bytes | None:
+        """A text may stand for a cut event."""
+        return None
+
+    def inside(self, rest: bytes) -> bytes:
+        """There is nothing to look through."""
+        return rest
+
+    def rebuild(self, event: StreamEvent, data: str) -> bytes:
+        """See the function of this name."""
+        return rebuild(event, data)
+
+    def clean(self, event: StreamEvent, redact: Callable[[bytes], bytes]) -> StreamEvent:
+        """Redact what stands beside the data: comments, ids, event names."""
+        raw = event.raw
+        for line in _LINE_END.split(raw):
+            if line.startswith(b"data:") or len(line) < _SHORT or line in self._clean:
+                continue
+            redacted = redact(line)
+            if redacted is not line:
+                raw = raw.replace(line, redacted)
+            elif len(self._clean) < _CLEAN_LINES:
+                self._clean.add(line)
+        return event if raw is event.raw else StreamEvent(raw, event.event, event.data)
+
+    def _split(self, chunk: bytes) -> list[StreamEvent]:
+        events: list[StreamEvent] = []
         event_start = line_start = 0
         for match in _LINE_END.finditer(chunk):
             length = self._line_length + match.start() - line_start
@@ -82,15 +95,15 @@ class SseSplitter:
     def _is_bom(self, last: bytes) -> bool:
         return b"".join(self._parts) + last == _BOM
 
-    def _take(self) -> SseEvent:
+    def _take(self) -> StreamEvent:
         raw = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
         self._parts = []
         event, data = _read(raw, bom=self._in_first_event)
         self._in_first_event = False
-        return SseEvent(raw, event, data)
+        return StreamEvent(raw, event, data)
 
 
-def rebuild(event: SseEvent, data: str) -> bytes:
+def rebuild(event: StreamEvent, data: str) -> bytes:
     """The bytes of ``event`` with its data replaced; its other lines and its terminator are kept.
 
     The new data takes the place of the first ``data`` line, the further ones go. Line breaks in ``data`` make several
@@ -98,8 +111,7 @@ def rebuild(event: SseEvent, data: str) -> bytes:
     """
     bom = _starts_stream(event)
     lines = _lines(event.raw[len(_BOM) :] if bom else event.raw)
-    text = _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", data)
-    values = [value.encode() for value in _TEXT_LINE_END.split(text)]
+    values = [as_utf8(value) for value in _TEXT_LINE_END.split(data)]
     out: list[bytes] = [_BOM] if bom else []
     written = False
     for line, end in lines:
@@ -120,7 +132,7 @@ def is_event_stream(content_type: str | None) -> bool:
     return (content_type or "").partition(";")[0].strip().lower() == "text/event-stream"
 
 
-def _starts_stream(event: SseEvent) -> bool:
+def _starts_stream(event: StreamEvent) -> bool:
     """Whether the event was read with a byte order mark before its first line."""
     if not event.raw.startswith(_BOM):
         return False

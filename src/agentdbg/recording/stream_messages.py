@@ -6,7 +6,7 @@ from typing import cast
 
 from agentdbg.model.canonical import loads_json
 from agentdbg.model.records import Json
-from agentdbg.recording.provider_responses import mapping, mappings, text
+from agentdbg.recording.provider_parts import mapping, mappings, text
 from agentdbg.recording.stream_texts import GrowingTexts, JsonObject, index_of, update
 
 

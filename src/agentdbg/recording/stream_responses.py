@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from agentdbg.model.records import Json
-from agentdbg.recording.provider_responses import mapping, mappings, text
+from agentdbg.recording.provider_parts import mapping, mappings, text
 from agentdbg.recording.stream_texts import GrowingTexts, JsonObject, index_of
 
 _PARTS = {"output_text": "text", "text": "text", "refusal": "refusal", "reasoning_text": "text"}

@@ -12,6 +12,7 @@ from agentdbg.model.canonical import loads, loads_json
 from agentdbg.model.fingerprint import SCHEME, VolatileRules, drop_volatile, fingerprint
 from agentdbg.model.records import BodyRef, Json, Kind, Segment, Step, StepStatus
 from agentdbg.model.segments import Part, join_request
+from agentdbg.recording.provider_parts import identity_path
 from agentdbg.store.journal import ref_from
 from agentdbg.store.protocols import BodyMissing
 
@@ -245,8 +246,9 @@ def identity_of(source: DirectoryRunSource, step: Step, intent: Mapping[str, Jso
         ValueError: A body is not what it should be.
     """
     if step.kind is Kind.MODEL and "input" in intent:
-        provider = _mapping(intent.get("attrs")).get("provider")
-        return {"path": provider, "body": join_request(request_parts(source, source.segments(step)))}
+        attrs = _mapping(intent.get("attrs"))
+        body = join_request(request_parts(source, source.segments(step)))
+        return {"path": identity_path(attrs.get("provider"), body, stream=attrs.get("stream") is True), "body": body}
     if step.arguments is None:
         raise BodyMissing("no arguments recorded")
     return loads(source.body(step.arguments))
