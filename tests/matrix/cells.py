@@ -75,6 +75,7 @@ def _plain(
 _AGENTS = ("sync", "async", "async stream", "sync chat", "async stream chat")
 _SDKS = (versions.SDK_NEW, versions.SDK_OLD)
 _LANGGRAPHS = (versions.LANGGRAPH_NEW, versions.LANGGRAPH_OLD)
+_REACT = "langgraph, create_react_agent"
 _ONE_STREAM = ("sync", "async", "async stream")
 
 CELLS = (
@@ -86,8 +87,15 @@ CELLS = (
         Cell("openai-agents", "openai_agents", "openai-agents", on, _AGENTS)
         for on in (versions.AGENTS_NEW, versions.AGENTS_OLD)
     ),
-    Cell("langgraph, create_react_agent", "langgraph_react", "langgraph", versions.LANGGRAPH_NEW, core=("sync",)),
-    Cell("langgraph, create_react_agent", "langgraph_react", "langgraph", versions.LANGGRAPH_OLD),
+    Cell(
+        "langgraph, create_react_agent",
+        "langgraph_react",
+        "langgraph",
+        versions.LANGGRAPH_HERE,
+        ("sync",),
+        core=("sync",),
+    ),
+    *(Cell("langgraph, create_react_agent", "langgraph_react", "langgraph", on) for on in _LANGGRAPHS),
     *(Cell("langgraph, StateGraph with ToolNode", "langgraph_nodes", "langgraph", on) for on in _LANGGRAPHS),
     Cell("langchain, create_agent", "langchain_agent", "langchain", versions.LANGGRAPH_NEW),
     *(

@@ -11,15 +11,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """Packages that go together, and the Python they run on."""
+    """Packages that go together, and the Python they run on; ``None`` is the one that runs the tests."""
 
     requirements: tuple[str, ...]
-    python: str
+    python: str | None
 
 
 SDK_NEW = Versions(("openai", "anthropic"), "3.13")
 SDK_OLD = Versions(("openai==1.99.9", "anthropic==0.60.0", "httpx==0.28.1"), "3.11")
 LANGGRAPH_NEW = Versions(("langgraph", "langchain", "langchain-openai"), "3.13")
+LANGGRAPH_HERE = Versions(LANGGRAPH_NEW.requirements, None)
 LANGGRAPH_OLD = Versions(
     ("langgraph==0.2.76", "langchain-core==0.3.60", "langchain-openai==0.3.16", "openai==1.82.0"), "3.11"
 )
