@@ -82,3 +82,9 @@ class _Loader:
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._loader, name)
+
+
+# Python leaves the frames of these files out of the traceback of an import that fails, and so this one too.
+_Loader.exec_module.__code__ = _Loader.exec_module.__code__.replace(
+    co_filename="<frozen importlib._bootstrap_external>"
+)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from agentdbg.recording import launched, start
+from agentdbg.recording import coverage, launched, start
 from agentdbg.recording.hooks import on_import, problems
 
 TYPE_CHECKING = False  # as typing has it: importing typing takes longer than all of this
@@ -22,6 +22,7 @@ def begin() -> bool:
         return False
     directory = os.environ[launched.LAUNCH]
     launched.active = True
+    coverage.install()
     told = _told(directory)
     if _is_first(directory):
         launched.main_pid = os.getpid()
