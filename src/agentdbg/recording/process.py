@@ -376,6 +376,9 @@ def working_directory() -> str:
 def say(message: str) -> None:
     """One line on stderr, or for the launcher; control characters escaped, nothing when there is no one to tell."""
     line = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in message)
+    if launched.active:
+        launched.tell("warned", reason=line)  # the program's own streams are its own
+        return
     try:
         sys.stderr.write(f"agentdbg: {line}\n")
     except Exception:
