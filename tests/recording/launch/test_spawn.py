@@ -171,7 +171,7 @@ def test_keys_of_a_terminal_act_once_and_jobs_are_controlled(counting: Path) -> 
             shell.type(CTRL_Z)
             assert "Stopped" in shell.read("\nshell> ")
             shell.run("bg", "GOT SIGCONT")
-            shell.run("kill -USR1 %1", "ALL")
+            shell.run("kill -USR1 $(jobs -p)", "ALL")
             shown.append(shell.read("\n"))
             shell.run("wait %1; echo status=$?", "status=5")
     assert shown[0] == shown[1]

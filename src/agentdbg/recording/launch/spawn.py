@@ -19,7 +19,7 @@ FAULTS = ("SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGTRAP", "SIGSYS")
 FROM_TERMINAL = ("SIGINT", "SIGQUIT", "SIGTSTP", "SIGTTIN", "SIGTTOU", "SIGWINCH", "SIGHUP")
 _PYTHONS_OWN = ("SIGPIPE", "SIGXFSZ", "SIGXFZ")
 """Ignored in every Python; a program that a shell starts has them as they were."""
-_SETTLE_S = 0.02
+_SETTLE_S = 0.05
 
 
 class CannotRun(Exception):
@@ -141,6 +141,7 @@ class _Waiter:
     """Blocks every signal that can be put off, and takes them one by one."""
 
     def __init__(self) -> None:
+        self._stopped = False
         faults = {getattr(signal, name) for name in FAULTS if hasattr(signal, name)}
         self._waited = {*signal.valid_signals()} - faults - {signal.SIGKILL, signal.SIGSTOP}
         self.old_mask: set[int] = set(signal.pthread_sigmask(signal.SIG_BLOCK, self._waited))
@@ -154,17 +155,17 @@ class _Waiter:
 
     def see_through(self, pid: int) -> Ended:
         """Wait for the program's end."""
-        while True:
+        ended: Ended | None = None
+        while ended is None:
             number, passed_on = self._next(pid)
             if number == signal.SIGCHLD:
                 ended = self._look(pid)
-                if ended is not None:
-                    return ended
             elif number == signal.SIGCONT:
-                self._continue(pid)
+                ended = self._continue(pid)
             elif passed_on:
                 with suppress(OSError):
                     os.kill(pid, number)
+        return ended
 
     def _next(self, pid: int) -> tuple[int, bool]:
         """The next signal, and whether it came to this process alone."""
@@ -178,16 +179,20 @@ class _Waiter:
         """How the program ended; stops with it where it has stopped."""
         while True:
             try:
-                found, status = os.waitpid(pid, os.WNOHANG | os.WUNTRACED)
+                found, status = os.waitpid(pid, os.WNOHANG | os.WUNTRACED | os.WCONTINUED)
             except ChildProcessError:
                 return Ended(0, pid=pid)
             if found == 0:
                 return None
             if os.WIFSTOPPED(status):
+                self._stopped = True
                 self._stop_too(os.WSTOPSIG(status))  # SIGCONT, which ends that, is waiting afterwards
-                continue
-            killed = os.WIFSIGNALED(status)
-            return Ended(0, os.WTERMSIG(status), pid) if killed else Ended(os.WEXITSTATUS(status), 0, pid)
+            elif os.WIFCONTINUED(status):
+                self._stopped = False
+            elif os.WIFSIGNALED(status):
+                return Ended(0, os.WTERMSIG(status), pid)
+            else:
+                return Ended(os.WEXITSTATUS(status), 0, pid)
 
     def _stop_too(self, number: int) -> None:
         """Stop as the program did, so that the shell takes the terminal back."""
@@ -199,20 +204,18 @@ class _Waiter:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
             signal.pthread_sigmask(signal.SIG_BLOCK, {number})
 
-    def _continue(self, pid: int) -> None:
-        """Let a program go on that was stopped; the shell's own signal reaches it first where there is one."""
-        time.sleep(_SETTLE_S)
-        if _is_stopped(pid):
+    def _continue(self, pid: int) -> Ended | None:
+        """Let a stopped program go on, unless it does already: a shell continues the whole group."""
+        end = time.monotonic() + _SETTLE_S
+        while self._stopped and time.monotonic() < end:
+            ended = self._look(pid)
+            if ended is not None:
+                return ended
+            time.sleep(_SETTLE_S / 10)
+        if self._stopped:
             with suppress(OSError):
                 os.kill(pid, signal.SIGCONT)
-
-
-def _is_stopped(pid: int) -> bool:
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            return file.read().rpartition(b")")[2].split()[:1] == [b"T"]
-    except OSError:
-        return not os.path.isdir("/proc/self")
+        return None
 
 
 def _is_below(sender: int, pid: int) -> bool:
