@@ -40,7 +40,7 @@ def _pairs(source: RunSource) -> list[tuple[str, object]]:
         ("flag", run.flag),
         ("error", f"{run.error.type}: {run.error.message}" if run.error else None),
         ("scene", _scene(steps[scene]) if scene is not None else None),
-        ("effects", _effects(source)),
+        ("effects", _effects(source, unseen=overview.coverage.count > 0)),
         ("uncovered", _uncovered(overview)),
         ("misstated", _named(overview.coverage.contradicting, overview.coverage.contradictions)),
         ("approvals", ", ".join(f"{step.n} {step.name}" for step in overview.approvals.steps[:_LISTED])),
@@ -63,11 +63,12 @@ def _scene(step: Step) -> str:
     return f"{step.n} {step.kind} {step.name} {step.status}{error}"
 
 
-def _effects(source: RunSource) -> str:
+def _effects(source: RunSource, *, unseen: bool) -> str:
     effects = list(effects_of(outward_steps(source)))
     if not effects:
         unknown = undeclared(source.steps())
-        return message("effects.undeclared", count=unknown) if unknown else message("effects.none")
+        said = "effects.none_recorded" if unseen else "effects.none"
+        return message("effects.undeclared", count=unknown) if unknown else message(said)
     listed = [f"{effect.step.n} {effect.step.name} ({_state(effect)})" for effect in effects[:_LISTED]]
     more = len(effects) - len(listed)
     return ", ".join(listed) + (message("brief.more", count=more) if more else "")

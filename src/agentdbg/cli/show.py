@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import closing
 
 import click
@@ -72,21 +73,20 @@ def _print_json(source: RunSource, number: int | None, only_effects: bool) -> No
 
 def _print_effects(invocation: Invocation, source: RunSource) -> None:
     rows = [_effect_row(effect) for effect in effects_of(outward_steps(source))]
+    found = sorted(filter(_is_telling, unseen_in(source)), key=lambda effect: (effect.covered, effect.step.n))
     if rows:
         columns = [message(f"column.{name}") for name in ("step", "effect", "state", "name", "key", "note")]
         print_table(invocation, columns, rows, right=[columns[0]])
     else:
         unknown = undeclared(source.steps())
-        said = message("effects.undeclared", count=unknown) if unknown else message("effects.none")
-        console(invocation).print(text(said))
-    _print_unseen(invocation, source)
+        none = message("effects.none_recorded" if found else "effects.none")
+        console(invocation).print(text(message("effects.undeclared", count=unknown) if unknown else none))
+    if found:
+        _print_unseen(invocation, found)
 
 
-def _print_unseen(invocation: Invocation, source: RunSource) -> None:
+def _print_unseen(invocation: Invocation, found: Sequence[UnseenEffect]) -> None:
     """Effects that no seam saw: first what an exact replay has to stop."""
-    found = sorted(filter(_is_telling, unseen_in(source)), key=lambda effect: (effect.covered, effect.step.n))
-    if not found:
-        return
     out = console(invocation)
     out.print()
     out.print(text(message("effects.unseen")))

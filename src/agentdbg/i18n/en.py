@@ -94,6 +94,7 @@ MESSAGES: Final[dict[str, str]] = {
     "doctor.works": "works",
     "effects.misstated": "declared {declared}",
     "effects.none": "nothing outside was changed",
+    "effects.none_recorded": "no recorded call changed anything outside",
     "effects.repeated": "repeated",
     "effects.uncovered": "not covered",
     "effects.undeclared": "unknown: {count} tool calls do not say whether they change anything outside",

@@ -41,6 +41,7 @@ MESSAGES: Final[dict[str, str]] = {
     "column.what": "内容",
     "column.where": "位置",
     "effects.none": "没有改动外部",
+    "effects.none_recorded": "没有已记录的调用改动外部",
     "effects.repeated": "重复",
     "error.did_you_mean_command": ";是不是想用命令 '{command}'?",
     "error.no_step": "运行 {run} 没有步骤 {step};共有 {count} 步",

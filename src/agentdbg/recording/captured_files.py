@@ -165,6 +165,8 @@ class CapturedFiles:
             self._waiting.append((key, lambda begun: self._put(begun, begun.scope(), mode, path, found)))
             return
         effects = run.effects
+        if run.recorder is not self._recorder:
+            return
         if key in effects.seen_files:
             return
         if effects.files >= MAX_LISTED:

@@ -11,12 +11,13 @@ were open before the hook, what a signal handler or finalizer does in the middle
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
-from _contextvars import ContextVar
 from _thread import _local
 
 from agentdbg.recording.effect_events import WRITE_FLAGS, Rules, command, resolve
+from agentdbg.recording.file_weight import TemporaryFiles, is_dull
 from agentdbg.recording.frames import innermost, place_of, witness
 
 TYPE_CHECKING = False  # as typing has it: importing typing takes longer than all of this
@@ -41,7 +42,7 @@ _LEFT_OUT = frozenset(("socket.bind", "socket.getaddrinfo", "socket.gethostbynam
                        "_winapi.CreateProcess", "open", "sqlite3.connect"))  # fmt: skip
 _HELPERS = ("multiprocessing.resource_tracker", "multiprocessing.forkserver")
 _IMPORTING = "<frozen importlib"
-_TEMPFILE = f"{os.sep}tempfile.py"
+_TAKES_CONTENT = frozenset(("open", "os.remove", "os.rename", "os.truncate"))
 _SIGNALLERS = (f"{os.sep}subprocess.py", f"{os.sep}base_subprocess.py", f"{os.sep}popen_fork.py")
 
 
@@ -85,12 +86,13 @@ class _State:
         self.on = True
         self.recorder: Recorder | None = None
         self.current: Callable[[], Scope | None] = _nowhere
+        self.exchanging: Callable[[], bool] = bool
         self.write: Callable[[RunRecording, Scope, Sighting, bool], None] | None = None
         self.files: CapturedFiles | None = None
         self.ambient: dict[tuple[str, str, str], Sighting] = {}
         self.pending = False  # something was seen outside every run
         self.given: set[tuple[str, str, str]] = set()
-        self.temporary: set[str] = set()
+        self.temporary = TemporaryFiles()
 
 
 def _nowhere() -> None:
@@ -98,7 +100,6 @@ def _nowhere() -> None:
 
 
 _here = _Local()
-_passing: ContextVar[bool] = ContextVar("agentdbg_passing", default=False)
 _rules = Rules([])
 
 
@@ -114,6 +115,7 @@ def install() -> None:
         return
     state.hooked = True
     sys.addaudithook(_hook(_table()))
+    atexit.register(_at_exit)
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=_after_fork)
 
@@ -133,25 +135,26 @@ def attach(recorder: Recorder) -> None:
     from agentdbg.recording import scope
     from agentdbg.recording.captured_files import CapturedFiles
     from agentdbg.recording.effect_steps import write
+    from agentdbg.recording.exchange_marker import inside_exchange
     from agentdbg.recording.hooks import on_import
 
     state.files = CapturedFiles(recorder)
-    state.current, state.write = scope.current, write
+    state.current, state.exchanging, state.write = scope.current, inside_exchange, write
     state.recorder = recorder
     on_import("multiprocessing.util", _patch_spawning)
     install()
 
 
-def flush_ambient(run: RunRecording) -> None:
-    """Give a run what was seen outside every run so far; each only once in a process."""
-    if state.write is None or not state.on:
+def flush_ambient(run: RunRecording, scope: Scope | None = None) -> None:
+    """Give a run what was seen outside every run so far, each once in a process; in a ``scope``, if not on top."""
+    if state.write is None or not state.on or run.recorder is not state.recorder:
         return
     state.pending = False
     waiting, state.ambient = state.ambient, {}
     for sighting in waiting.values():
         if sighting.key not in state.given:
             state.given.add(sighting.key)
-            state.write(run, run.scope(), sighting, True)
+            state.write(run, scope or run.scope(), sighting, scope is None)
     if state.files is not None:
         state.files.flush(run)
 
@@ -193,8 +196,9 @@ def _table() -> dict[str, Callable[[str, Args], None]]:
     found.update(dict.fromkeys((event for event in started if event in found), _started))
     found["open"] = _opened
     found["sqlite3.connect"] = _database
-    for event in ("os.remove", "os.rename", "os.truncate"):
-        found[event] = _changer(_rules.checks[event])
+    for event in found:
+        if event.startswith("os.") and event not in started:
+            found[event] = _changer(_rules.checks[event])
     for event in ("os.kill", "os.killpg"):
         found[event] = _signaller(_rules.checks[event])
     return found
@@ -210,7 +214,7 @@ def _looker(check: Check) -> Callable[[str, Args], None]:
 
 
 def _changer(check: Check) -> Callable[[str, Args], None]:
-    """What takes a file's content away without opening it."""
+    """What changes a file or a directory without opening it."""
 
     def look(event: str, args: Args) -> None:
         detail = _judged(check, args)
@@ -242,7 +246,8 @@ def _opened(event: str, args: Args) -> None:
         return
     if flags & WRITE_FLAGS if isinstance(flags, int) else isinstance(mode, str) and set(mode) & set("wax+"):
         target = resolve(path)
-        _wrote(event, target, [target])
+        if not os.path.isdir(target):  # it has no name there: tempfile, whose opener's own event follows
+            _wrote(event, target, [target])
         return
     files = state.files
     if files is None or not files.interesting(path) or innermost().f_code.co_filename.startswith(_IMPORTING):
@@ -254,13 +259,14 @@ def _opened(event: str, args: Args) -> None:
 
 def _wrote(event: str, detail: str, paths: list[str]) -> None:
     """A file is about to be opened for writing, or changed: how it was is kept first."""
-    if all(map(_is_dull, paths)):
+    store = "" if state.recorder is None else state.recorder.store
+    if all(is_dull(path, store) for path in paths):
         return
     frame = witness()
     if frame is None:
         return
-    weight = _weight(paths)
-    if state.files is not None and not weight:
+    weight = state.temporary.weight(paths)
+    if state.files is not None and not weight and event in _TAKES_CONTENT:
         for path in paths:
             state.files.before_write(path, *_standing())
     _saw(event, detail, frame, FILE, weight)
@@ -281,7 +287,12 @@ def _database(event: str, args: Args) -> None:
 def _started(event: str, args: Args) -> None:
     detail = _judged(_rules.checks[event], args) or ""
     environ = args[3] if event == "subprocess.Popen" and isinstance(args[3], dict) else None
-    if not any(helper in detail for helper in _HELPERS) and not is_recorded_child(detail, environ):
+    _start(event, detail, environ)
+
+
+def _start(event: str, detail: str, environ: Mapping[str, str] | None = None) -> None:
+    recorded = is_recorded_child(detail, environ) and _standing()[0] is not None
+    if not recorded and not any(helper in detail for helper in _HELPERS):
         _saw(event, detail, None, PROCESS)
 
 
@@ -292,7 +303,9 @@ def _saw(event: str, detail: str, frame: FrameType | None = None, group: str = "
         return
     group = group or (NETWORK if event.startswith("socket.") else FILE if event.startswith("os.") else SYSTEM)
     run, scope = _standing()
-    if (scope is not None and scope.inside_http) or _passing.get():
+    if run is not None and run.recorder is not state.recorder:
+        return  # another recorder's, which has nobody look
+    if state.exchanging() or (scope is not None and scope.inside_http):
         return
     sighting = Sighting(event, detail, place_of(frame), group, weight)
     if run is not None and scope is not None and state.write is not None:
@@ -306,6 +319,23 @@ def _saw(event: str, detail: str, frame: FrameType | None = None, group: str = "
         state.pending = True
 
 
+def _at_exit() -> None:
+    """A launched program ends that made no call: what it did outside makes a run of it, or is of its parent's."""
+    from agentdbg.recording import launched
+
+    if state.recorder is not None or not state.ambient or not launched.active or not state.on:
+        return
+    from agentdbg.recording.process import recorder
+
+    made = recorder()
+    if made is None:
+        return
+    scope = made.guard(made.inherited_scope, None)
+    if scope is not None:
+        made.guard(lambda: flush_ambient(scope.run, scope), None)
+    made.finish()
+
+
 def _standing() -> tuple[RunRecording | None, Scope | None]:
     """The run and the scope of the running code; that of the process outside every other; nothing without either."""
     scope = state.current()
@@ -317,48 +347,7 @@ def _standing() -> tuple[RunRecording | None, Scope | None]:
     return (None, None) if run is None else (run, run.scope())
 
 
-# -- the files --------------------------------------------------------------------------------------
-
-
-def _is_dull(path: str) -> bool:
-    """Files that are no effect: devices, byte code, and the record itself."""
-    if path.startswith("/dev/") and not path.startswith("/dev/shm/"):
-        return True
-    folder, name = os.path.split(path)
-    if name == "__pycache__" or name.endswith(".pyc") or (".pyc." in name and folder.endswith("__pycache__")):
-        return True
-    recorder = state.recorder
-    return recorder is not None and path.startswith(recorder.store + os.sep)
-
-
-def _weight(paths: list[str]) -> str:
-    """``temporary`` for what the standard library made in the directory for temporary files, and all below."""
-    if all(any(path == known or path.startswith(known + os.sep) for known in state.temporary) for path in paths):
-        return "temporary"
-    if not innermost().f_code.co_filename.endswith(_TEMPFILE):
-        return ""
-    places = [os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP")]
-    roots = [os.path.realpath(place) for place in (*places, "/tmp", "/var/tmp") if place]
-    if not all(f"{path}{os.sep}".startswith(tuple(root + os.sep for root in roots)) for path in paths):
-        return ""
-    if len(state.temporary) < 1000:
-        state.temporary.update(path for path in paths if path not in roots)
-    return "temporary"
-
-
 # -- what comes with no event, and forks ------------------------------------------------------------
-
-
-class Passing:
-    """``with Passing():`` the exchange inside is left out of the record on purpose, as telemetry is."""
-
-    __slots__ = ("_token",)
-
-    def __enter__(self) -> None:
-        self._token = _passing.set(True)
-
-    def __exit__(self, *_: object) -> None:
-        _passing.reset(self._token)
 
 
 def _patch_spawning(module: ModuleType) -> None:
@@ -366,15 +355,10 @@ def _patch_spawning(module: ModuleType) -> None:
     original = module.spawnv_passfds
 
     def spawnv_passfds(path: Any, args: Any, passfds: Any) -> Any:
-        _note(lambda: _spawned(command(path, args)))
+        _note(lambda: _start("_posixsubprocess.fork_exec", command(path, args)))
         return original(path, args, passfds)
 
     module.spawnv_passfds = spawnv_passfds  # type: ignore[attr-defined]  # the module is known at run time only
-
-
-def _spawned(detail: str) -> None:
-    if not any(helper in detail for helper in _HELPERS) and not is_recorded_child(detail, None):
-        _saw("_posixsubprocess.fork_exec", detail, None, PROCESS)
 
 
 def _note(function: Callable[[], None]) -> None:

@@ -43,10 +43,9 @@ class RunEffects:
         self.files = 0
         self.seen_files: set[object] = set()
 
-    @property
-    def uncovered(self) -> int | None:
+    def uncovered(self, run: RunRecording) -> int | None:
         """How many an exact replay would have to stop; ``None`` where nobody looks."""
-        return self.stopped if coverage.state.files is not None else None
+        return self.stopped if coverage.state.recorder is run.recorder else None
 
     def began(self, run: RunRecording, scope: Scope, step: str, kind: Kind, level: Effect | None) -> None:
         """A step has begun: effects may run under it. What was seen before the run's first belongs to the run too."""

@@ -14,10 +14,14 @@ _STDLIB = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 _SITE = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 _DEMO = os.path.join(PACKAGE, "demo") + os.sep
 _OWN = tuple(PACKAGE + name.replace("/", os.sep) for name in (
-    "store/", "redaction/", "config/", "model/", "recording/environment.py", "recording/git_state.py",
-    "recording/process.py", "recording/run.py", "recording/entry_point.py", "recording/launched.py",
+    "store/", "redaction/", "config/", "model/", "recording/launch/", "recording/environment.py",
+    "recording/git_state.py", "recording/process.py", "recording/run.py", "recording/entry_point.py",
+    "recording/launched.py",
 ))  # fmt: skip
-_SELF = tuple(f"{PACKAGE}recording{os.sep}{name}.py" for name in ("coverage", "effect_events", "captured_files", "frames"))
+_SELF = tuple(
+    f"{PACKAGE}recording{os.sep}{name}.py"
+    for name in ("coverage", "effect_events", "captured_files", "file_weight", "frames")
+)
 
 
 def outer_frame() -> FrameType | None:
