@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     Hook = Callable[[ModuleType], object]
 _waiting: dict[str, list[Hook]] = {}
+_every: list[tuple[Callable[[str], bool], Hook]] = []
 problems: list[str] = []
 
 
@@ -26,6 +27,13 @@ def on_import(name: str, function: Hook) -> None:
         _call(function, module)
         return
     _waiting.setdefault(name, []).append(function)
+    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Finder())
+
+
+def on_every_import(wanted: Callable[[str], bool], function: Hook) -> None:
+    """Call ``function`` with every module that is loaded from now on from a file that ``wanted`` says yes to."""
+    _every.append((wanted, function))
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
 
@@ -48,14 +56,17 @@ class _Finder:
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         # Runs under the import lock: an import in here would wait for a thread that waits for that lock.
-        if fullname not in _waiting:
+        if fullname not in _waiting and not _every:
             return None
         for finder in sys.meta_path:
             find = getattr(finder, "find_spec", None)
             spec: ModuleSpec | None = find(fullname, path, target) if find is not None and finder is not self else None
             if spec is not None:
-                if hasattr(spec.loader, "exec_module"):
-                    spec.loader = _Loader(spec.loader, _waiting.pop(fullname, []))  # type: ignore[assignment]  # as one
+                functions = _waiting.pop(fullname, []) if hasattr(spec.loader, "exec_module") else []
+                if spec.has_location and spec.origin:
+                    functions = functions + [each for wanted, each in _every if wanted(spec.origin)]
+                if functions and hasattr(spec.loader, "exec_module"):
+                    spec.loader = _Loader(spec.loader, functions)  # type: ignore[assignment]  # as one
                 return spec
         return None
 

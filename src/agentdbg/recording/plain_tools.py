@@ -1,0 +1,261 @@
+"""Plain functions of an unmodified program as tools: ``agentdbg record --tool NAME=EFFECT``, or ``[tools]``.
+
+``NAME`` is a function at the top of the program's script or of one of its own modules, ``MODULE:FUNCTION`` or
+``MODULE:CLASS.METHOD`` one in any module. The function object itself is given another body, so that whoever took it
+before (a registry, a decorator, another module) calls the tool as well.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Callable, Mapping
+from types import CodeType, FrameType, FunctionType, ModuleType
+from typing import Any
+
+from agentdbg.recording.hooks import on_every_import, on_import, problems
+from agentdbg.recording.openers import EFFECTS, REGISTRY, ToolOpener, ToolOptions
+
+_LIBRARIES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}", "<frozen")
+_STDLIB = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
+_COROUTINE, _ASYNC_GENERATOR, _GENERATOR = 0x80, 0x200, 0x20
+_MONITOR = 4
+"""A tool id of ``sys.monitoring`` that nobody is said to use."""
+
+
+def install(tools: Mapping[str, str]) -> None:
+    """Make tools of the named functions once they are defined.
+
+    Args:
+        tools: Name to effect; what is no effect is left out.
+    """
+    known = {name: effect for name, effect in tools.items() if effect in EFFECTS}
+    for name, effect in known.items():
+        module, found, path = name.partition(":")
+        if found:
+            on_import(module, _Named(path, path, effect))
+    plain = {name: effect for name, effect in known.items() if ":" not in name and name.isidentifier()}
+    if not plain:
+        return
+    on_every_import(_is_own, lambda module: _wrap_all(module, plain))
+    _watch_main(plain)
+
+
+class _Named:
+    """Wraps one function of a module that has just been loaded."""
+
+    def __init__(self, path: str, tool: str, effect: str) -> None:
+        self._path, self._tool, self._effect = path, tool.rpartition(".")[2], effect
+
+    def __call__(self, module: ModuleType) -> None:
+        found: Any = module
+        for part in self._path.split("."):
+            found = getattr(found, part, None)
+        if not _wrap(found, self._tool, self._effect):
+            problems.append(f"{module.__name__}:{self._path} is no function that can be recorded as a tool")
+
+
+def _is_own(file: str) -> bool:
+    return not file.startswith(_STDLIB) and not any(place in file for place in _LIBRARIES)
+
+
+def _wrap_all(module: ModuleType, tools: Mapping[str, str]) -> None:
+    for name, effect in tools.items():
+        _wrap_if_defined_in(vars(module), getattr(module, "__file__", None), name, effect)
+
+
+def _wrap_if_defined_in(members: Mapping[str, Any], file: str | None, name: str, effect: str) -> bool:
+    function = _innermost(members.get(name))
+    if function is None or function.__code__.co_name != name:
+        return False
+    if file is not None and os.path.abspath(function.__code__.co_filename) != os.path.abspath(file):
+        return False  # imported from where it is wrapped already
+    return _wrap(function, name, effect)
+
+
+def _innermost(value: Any) -> FunctionType | None:
+    """The function below the decorators that keep it in ``__wrapped__``."""
+    for _ in range(50):
+        inner = getattr(value, "__wrapped__", None)
+        if inner is None:
+            break
+        value = inner
+    return value if isinstance(value, FunctionType) else None
+
+
+def _wrap(value: Any, name: str, effect: str) -> bool:
+    """Give a function the body of a tool; ``False`` when it is none, or a tool already."""
+    function = _innermost(value)
+    if function is None or getattr(function, "__agentdbg_tool__", False):
+        return False
+    if name in REGISTRY or function.__closure__:
+        return False
+    from agentdbg.recording import drive
+
+    code = function.__code__
+    original = FunctionType(code, function.__globals__, function.__name__, function.__defaults__, None)
+    original.__kwdefaults__ = function.__kwdefaults__
+    original.__annotations__, original.__doc__ = function.__annotations__, function.__doc__
+    original.__qualname__, original.__module__ = function.__qualname__, function.__module__
+    options = ToolOptions(effect=effect, name=name, key=None, dry_run=None, status=None, volatile=())
+    opener = ToolOpener(original, options)
+    form: Callable[..., Callable[..., Any]] = drive.function
+    if code.co_flags & _ASYNC_GENERATOR:
+        form = drive.async_generator
+    elif code.co_flags & _COROUTINE:
+        form = drive.coroutine
+    elif code.co_flags & _GENERATOR:
+        form = drive.generator
+    _replace_body(function, form(opener, original), original)
+    return True
+
+
+def _replace_body(function: FunctionType, recorded: Callable[..., Any], original: FunctionType) -> None:
+    import inspect
+
+    function.__signature__ = inspect.signature(original)  # type: ignore[attr-defined]  # what inspect looks for
+    function.__agentdbg_tool__ = True  # type: ignore[attr-defined]
+    function.__code__ = _calling(recorded, original.__code__)
+    function.__defaults__ = None
+    function.__kwdefaults__ = None
+
+
+_BODIES = {
+    _ASYNC_GENERATOR: "async def {}(*args, **kwargs):\n async for item in 'hook'(*args, **kwargs): yield item\n",
+    _COROUTINE: "async def {}(*args, **kwargs): return await 'hook'(*args, **kwargs)\n",
+    _GENERATOR: "def {}(*args, **kwargs): return (yield from 'hook'(*args, **kwargs))\n",
+    0: "def {}(*args, **kwargs): return 'hook'(*args, **kwargs)\n",
+}
+
+
+def _calling(recorded: Callable[..., Any], like: CodeType) -> CodeType:
+    """Code of the same kind as ``like`` that calls ``recorded``, which it holds among its constants."""
+    kind = next((flag for flag in (_ASYNC_GENERATOR, _COROUTINE, _GENERATOR) if like.co_flags & flag), 0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a text is no function: it is replaced below
+        made = compile(_BODIES[kind].format("tool"), like.co_filename, "exec")
+    code = next(item for item in made.co_consts if isinstance(item, CodeType))
+    consts = tuple(recorded if item == "hook" else item for item in code.co_consts)
+    return code.replace(
+        co_consts=consts, co_name=like.co_name, co_qualname=like.co_qualname, co_firstlineno=like.co_firstlineno
+    )
+
+
+# -- the script itself ------------------------------------------------------------------------------
+
+
+def _watch_main(tools: Mapping[str, str]) -> None:
+    """Wrap the functions of ``__main__`` while its lines are executed, so before it calls them."""
+    if sys.gettrace() is not None:
+        problems.append("functions of the script are not recorded as tools: a debugger or coverage traces it")
+        return
+    watch = _Main(tools)
+    if sys.version_info >= (3, 12):
+        watch.monitor()
+    else:
+        sys.settrace(watch.trace)
+
+
+class _Main:
+    """Watches the lines of the script until all of its named functions are there."""
+
+    def __init__(self, tools: Mapping[str, str]) -> None:
+        self._tools = dict(tools)
+        self._left: dict[str, str] | None = None
+
+    # Up to Python 3.11: every call of the main thread comes by until the functions are there.
+
+    def trace(self, frame: FrameType, event: str, _: object) -> Callable[..., Any] | None:
+        """The trace function: only the script's own lines are looked at."""
+        if event != "call" or not self._is_script(frame.f_code, frame.f_globals):
+            return None
+        self._begin(frame.f_code)
+        if not self._left:
+            self._end_trace()
+            return None
+        return self._line
+
+    def _line(self, frame: FrameType, event: str, _: object) -> Callable[..., Any] | None:
+        self._look(frame.f_globals)
+        if self._left and event != "return":
+            return self._line
+        self._end_trace()
+        return None
+
+    def _end_trace(self) -> None:
+        if sys.gettrace() == self.trace:
+            sys.settrace(None)
+
+    # From Python 3.12 on: only the script's own code is watched.
+
+    def monitor(self) -> None:
+        """Watch by ``sys.monitoring``."""
+        monitoring: Any = vars(sys)["monitoring"]
+        try:
+            monitoring.use_tool_id(_MONITOR, "agentdbg")
+        except ValueError:
+            sys.settrace(self.trace)  # somebody has it
+            return
+        events = monitoring.events
+        monitoring.register_callback(_MONITOR, events.PY_START, self._started)
+        monitoring.register_callback(_MONITOR, events.LINE, self._monitored)
+        monitoring.register_callback(_MONITOR, events.PY_RETURN, self._monitored)
+        monitoring.set_events(_MONITOR, events.PY_START)
+
+    def _started(self, code: CodeType, _: int) -> object:
+        monitoring: Any = vars(sys)["monitoring"]
+        if not self._is_script(code, sys._getframe(1).f_globals if code.co_name == "<module>" else {}):
+            return monitoring.DISABLE
+        self._begin(code)
+        monitoring.set_events(_MONITOR, 0)
+        if not self._left:
+            monitoring.free_tool_id(_MONITOR)
+            return None
+        monitoring.set_local_events(_MONITOR, code, monitoring.events.LINE)
+        return None
+
+    def _monitored(self, code: CodeType, *_: object) -> object:
+        self._look(sys._getframe(1).f_globals)
+        if not self._left:
+            monitoring: Any = vars(sys)["monitoring"]
+            monitoring.set_local_events(_MONITOR, code, 0)
+            monitoring.free_tool_id(_MONITOR)
+        return None
+
+    # Both.
+
+    def _is_script(self, code: CodeType, members: Mapping[str, Any]) -> bool:
+        return code.co_name == "<module>" and members.get("__name__") == "__main__"
+
+    def _begin(self, code: CodeType) -> None:
+        names = _defined(code.co_filename)
+        self._left = {name: effect for name, effect in self._tools.items() if name in names}
+
+    def _look(self, members: Mapping[str, Any]) -> None:
+        for name, effect in list((self._left or {}).items()):
+            if self._left is not None and name in members:
+                _wrap_if_defined_in(members, None, name, effect)
+                del self._left[name]
+
+
+def _defined(file: str) -> frozenset[str]:
+    """Names of the functions that a script defines while it is executed, also below ``if`` and ``try``."""
+    import ast
+
+    try:
+        with open(file, "rb") as source:
+            tree = ast.parse(source.read())
+    except (OSError, SyntaxError, ValueError):
+        return frozenset()
+    found: set[str] = set()
+    waiting: list[ast.AST] = list(tree.body)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            found.add(node.name)
+        elif not isinstance(node, ast.ClassDef | ast.Lambda):
+            waiting.extend(
+                child for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt | ast.excepthandler)
+            )
+    return frozenset(found)
