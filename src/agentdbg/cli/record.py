@@ -17,6 +17,7 @@ from agentdbg.i18n.catalogue import message
 from agentdbg.model.records import Effect
 from agentdbg.recording.launch import directory, spawn
 from agentdbg.recording.launch.environment import child_environment, inherited
+from agentdbg.recording.launch.ending import note_end
 from agentdbg.recording.start import enabled
 
 if TYPE_CHECKING:
@@ -102,9 +103,18 @@ def _launch(
     try:
         ended = _run(words, child_environment(environment, place, store, _tools_text(declared) if tools else None))
         told = directory.read(place)
+        _note_end(told, ended)
     finally:
         directory.remove(place, told)
     return told, ended, None
+
+
+def _note_end(told: Told, ended: Ended) -> None:
+    """Write into the program's own run how it ended."""
+    own = told.own.get(ended.pid)
+    if own is not None:
+        killed = ended.signal or None
+        note_end(*own, exit_status=None if killed else ended.status, signal_number=killed)
 
 
 def _run(words: Sequence[str], environment: Mapping[str, str]) -> Ended:

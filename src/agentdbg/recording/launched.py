@@ -81,6 +81,8 @@ def launch_entry(neutral: Callable[[str], str], redact: Callable[[str], str]) ->
     }
     if command.kind == "script":
         entry["file"] = neutral(os.path.abspath(os.path.join(started_in, command.target)))
+    if tools:
+        entry["tools"] = dict(tools)
     if random_seed is not None:
         entry["random_seed"] = str(random_seed)
     return entry
@@ -136,6 +138,8 @@ active = False
 """Whether ``agentdbg record`` started this process; its bootstrap says so."""
 main_pid = 0
 """The launched program itself; children and forks of it are others."""
+tools: dict[str, str] = {}
+"""Functions that were declared as tools from outside, with their effects."""
 random_seed: int | None = None
 """What the launched program's ``random`` was seeded with, so that a replay can do the same."""
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
+from agentdbg.recording import launched
 from agentdbg.recording.hooks import on_every_import, on_import, problems
 from agentdbg.recording.openers import EFFECTS, REGISTRY, ToolOpener, ToolOptions
 
@@ -31,6 +32,7 @@ def install(tools: Mapping[str, str]) -> None:
         tools: Name to effect; what is no effect is left out.
     """
     known = {name: effect for name, effect in tools.items() if effect in EFFECTS}
+    launched.tools = known
     for name, effect in known.items():
         module, found, path = name.partition(":")
         if found:

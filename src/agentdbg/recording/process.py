@@ -235,7 +235,7 @@ class Recorder:
                 self._implicit = run = RunRecording.start(self, name, entry={})
                 run.facts.entry = self.guard(lambda: surroundings(run), {})
                 run.save()
-                launched.tell("process_run", run_id=run.run_id)
+                launched.tell("process_run", run_id=run.run_id, store=self.store)
             return self._implicit
 
     @property

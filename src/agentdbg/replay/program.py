@@ -10,6 +10,7 @@ from importlib.machinery import SourceFileLoader
 from types import ModuleType
 from typing import Any
 
+from agentdbg.recording import plain_tools
 from agentdbg.replay.entry import CannotStart
 
 
@@ -25,6 +26,9 @@ def run(launch: Mapping[str, Any]) -> None:
     seed = launch.get("random_seed")
     if isinstance(seed, str) and seed.isdigit():
         random.seed(int(seed))
+    tools = launch.get("tools")
+    if isinstance(tools, dict) and tools:
+        plain_tools.install({str(name): str(effect) for name, effect in tools.items()})
     kind, target = str(launch["kind"]), str(launch["target"])
     arguments = [str(word) for word in launch.get("arguments") or []]
     if kind == "script":

@@ -112,12 +112,14 @@ def child_environment(source: DirectoryRunSource, spec: Mapping[str, object], sc
         environ.pop("PYTHONHASHSEED", None)
         if str(launch.get("hash_seed")).isdigit():
             environ["PYTHONHASHSEED"] = str(launch["hash_seed"])
+    tools = mapping(launch.get("tools"))
     kept = ("AGENTDBG_REDACTION_KEY", "AGENTDBG_REDACTION_KEY_FILE", "AGENTDBG_DEBUG")
     package = str(Path(__file__).resolve().parents[2])
     path = [place for place in cast("list[str]", spec["path"]) if os.path.isdir(place)]
     return {
         **environ,
         **{name: os.environ[name] for name in kept if name in os.environ},
+        **({"AGENTDBG_TOOLS": json.dumps(tools)} if tools else {}),
         "AGENTDBG_STORE": str(scratch / "store"),
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONPATH": os.pathsep.join(dict.fromkeys([*path, str(spec["cwd"]), package])),

@@ -9,7 +9,7 @@ import tempfile
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 PREFIX = "agentdbg-launch-"
 LAUNCH_FILE, EVENTS_FILE = "launch.json", "events.jsonl"
@@ -27,12 +27,14 @@ class Told:
         runs: Ids of the runs, in the order in which they began.
         failures: Why a process is not recorded.
         warnings: What the recorder had to say.
+        own: By process: store and id of the run that the program itself is.
     """
 
     pids: tuple[int, ...] = ()
     runs: tuple[str, ...] = ()
     failures: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    own: Mapping[int, tuple[str, str]] = field(default_factory=dict)
 
 
 def make(run_id: str | None, store: str | None, tools: Mapping[str, str]) -> str:
@@ -68,17 +70,20 @@ def read(path: str) -> Told:
     runs: dict[str, None] = {}
     failures: dict[str, None] = {}
     warnings: dict[str, None] = {}
+    own: dict[int, tuple[str, str]] = {}
     for event in _events(path):
         match event.get("event"):
             case "started" if isinstance(event.get("pid"), int):
                 pids[event["pid"]] = None  # type: ignore[index]  # just looked at
             case "run":
                 runs[str(event.get("run_id"))] = None
+            case "process_run" if isinstance(event.get("pid"), int):
+                own[event["pid"]] = (str(event.get("store")), str(event.get("run_id")))  # type: ignore[index]  # as above
             case "failed":
                 failures[str(event.get("reason"))] = None
             case "warned":
                 warnings[str(event.get("reason"))] = None
-    return Told(tuple(pids), tuple(runs), tuple(failures), tuple(warnings))
+    return Told(tuple(pids), tuple(runs), tuple(failures), tuple(warnings), own)
 
 
 def remove(path: str, told: Told) -> None:
