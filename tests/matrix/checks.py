@@ -16,6 +16,7 @@ from tests.support.recorded import Recorded
 from tests.support.scripted_server import FORMATS, Received
 
 TOKENS = (11, 7)
+_PAST_SEAMS = {"get_order": ["socket.connect"], "execute_refund": ["socket.connect", "ledger.txt"]}
 
 
 def problems(cell: Cell, run: Recorded, received: Sequence[Received]) -> list[str]:
@@ -103,8 +104,9 @@ def _places(cell: Cell, run: Recorded) -> Iterator[str]:
             yield f"{step.kind} {step.name} is below no agent"
         if Kind.TOOL in kinds or Kind.MODEL in kinds:
             yield f"{step.kind} {step.name} is below {', '.join(parent.name for parent in above)}"
-    for step in of_kind(run, Kind.HTTP):
-        yield f"a request beside the model calls: {step.name}"
+    inside = [getattr(next(ancestors(run, step), None), "name", None) for step in of_kind(run, Kind.HTTP)]
+    if cell.in_process and inside != ["get_policy"]:
+        yield f"beside the model calls there are requests in {inside}, not one in get_policy"
     lanes = {step.name: step.lane for step in of_kind(run, Kind.TOOL)}
     apart = lanes.get("get_order") != lanes.get("get_policy")
     if apart != cell.parallel:
@@ -121,8 +123,7 @@ def _effects(cell: Cell, run: Recorded) -> Iterator[str]:
         return
     for tool in of_kind(run, Kind.TOOL):
         inside = [step.name for step in effects if step.parent == tool.id]
-        expected = ("socket.connect", "ledger.txt") if tool.name == "execute_refund" else ("socket.connect",)
-        for what in expected:
+        for what in _PAST_SEAMS.get(tool.name, ()):
             if not any(what in name for name in inside):
                 yield f"{tool.name} did {what}, noted below it: {', '.join(inside) or 'nothing'}"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from tests.matrix.cells import Cell
 from tests.matrix.scenario import ARGUMENTS, refund_desk
 from tests.support import environments, program, recorded
 from tests.support.recorded import Recorded
+from tests.support.replay_lab import tree
 from tests.support.scripted_server import ScriptedServer
 
 PROGRAMS = Path(__file__).with_name("programs")
@@ -140,9 +142,9 @@ class _Trial:
 
     def start(self, server: ScriptedServer, name: str, *before: str) -> _Ran:
         """Run the program to its end."""
-        self.outside.mkdir(exist_ok=True)
+        shutil.rmtree(self.outside, ignore_errors=True)
+        self.outside.mkdir()
         ledger = self.outside / "ledger.txt"
-        ledger.unlink(missing_ok=True)
         done = subprocess.run(
             [*before, *self.command],
             cwd=self.place,
@@ -174,14 +176,15 @@ class _Trial:
     def replays(self, server: ScriptedServer) -> list[str]:
         """Replay against a dead port, the last time against one that counts who knocks."""
         found: list[str] = []
-        ledger = (self.outside / "ledger.txt").read_bytes()
+        before = tree(self.outside)
         for number in range(1, REPLAYS + 1):
             with _counting(int(server.url.rpartition(":")[2]), really=number == REPLAYS) as knocks:
                 found += [f"replay {number}: {problem}" for problem in self._replay(server)]
             if knocks:
                 found.append(f"replay {number}: {len(knocks)} connections to the server")
-            if (self.outside / "ledger.txt").read_bytes() != ledger:
-                found.append(f"replay {number} wrote into the ledger")
+            if (after := tree(self.outside)) != before:
+                changed = sorted(name for name in {*before, *after} if before.get(name) != after.get(name))
+                found.append(f"replay {number} changed {', '.join(changed)}")
             if found:
                 break
         return found

@@ -24,6 +24,10 @@ LANGGRAPH_HERE = Versions(LANGGRAPH_NEW.requirements, None)
 LANGGRAPH_OLD = Versions(
     ("langgraph==0.2.76", "langchain-core==0.3.60", "langchain-openai==0.3.16", "openai==1.82.0"), "3.11"
 )
+LANGGRAPH_SQLITE_NEW = Versions((*LANGGRAPH_NEW.requirements, "langgraph-checkpoint-sqlite"), "3.13")
+LANGGRAPH_SQLITE_OLD = Versions(
+    (*LANGGRAPH_OLD.requirements, "langgraph-checkpoint-sqlite==2.0.10", "aiosqlite==0.20.0"), "3.11"
+)
 AGENTS_NEW = Versions(("openai-agents",), "3.12")
 AGENTS_OLD = Versions(("openai-agents==0.2.11", "openai==1.104.2"), "3.11")
 PYDANTIC_AI_NEW = Versions(("pydantic-ai-slim[openai]",), "3.13")

@@ -7,6 +7,11 @@ import os
 import sys
 from typing import Any
 
+try:
+    import httpx2 as httpx
+except ImportError:
+    import httpx
+
 QUESTION = "Customer 17 wants the money for order O-7741 back."
 MODEL = "refund-model"
 SCHEMAS: dict[str, dict[str, str]] = {
@@ -23,8 +28,8 @@ def read_order(order_id: str) -> dict[str, Any]:
 
 
 def read_policy(category: str) -> dict[str, Any]:
-    """Read the refund policy of a category."""
-    _reach("get_policy")
+    """Read the refund policy of a category, through an HTTP library."""
+    httpx.post(f"http://127.0.0.1:{os.environ['PORT']}/effects/get_policy", json={"category": category}, timeout=20)
     return {"category": category, "version": "refund-policy-7", "limit": 100}
 
 
