@@ -7,19 +7,17 @@ import platform
 import stat
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 import click
 
+from agentdbg.cli.checks import ABSENT, OK, WARN, Check
 from agentdbg.cli.commands import Verb
+from agentdbg.cli.errors import Trouble
 from agentdbg.cli.invocation import Invocation
 from agentdbg.cli.output import print_document, print_table, text
 from agentdbg.i18n.catalogue import message
 
-OK: Final = "ok"
-WARN: Final = "warn"
-ABSENT: Final = "absent"
 _STYLES: Final = {OK: "green", WARN: "yellow", ABSENT: ""}
 _CLIENTS: Final = {
     "openai": "doctor.by_http_seam",
@@ -29,40 +27,16 @@ _CLIENTS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One thing that was looked at.
-
-    Attributes:
-        area: ``python``, ``clients``, ``guard``, ``store`` or ``redaction``.
-        name: What it is.
-        state: ``ok``, ``warn`` or ``absent``.
-        value: What was found.
-        note: What that means, or what to do.
-    """
-
-    area: str
-    name: str
-    state: str
-    value: str
-    note: str = ""
-
-    def members(self) -> dict[str, str]:
-        """The check, as in ``checks[]``."""
-        return {
-            "area": self.area,
-            "name": self.name,
-            "status": self.state,
-            "value": self.value,
-            "note": self.note,
-        }
-
-
-@click.command("doctor", cls=Verb)
+@click.command("doctor", cls=Verb, context_settings={"allow_interspersed_args": False})
+@click.option("--fix", is_flag=True, help="Let CMD's Python load the recorder with -I and -E too.")
+@click.argument("words", metavar="[-- CMD...]", nargs=-1, type=click.UNPROCESSED)
 @click.pass_obj
-def command(invocation: Invocation) -> None:
-    """Say what can be recorded here, where it goes, and which guard layers work."""
-    checks = [*_python(), *_clients(), *_guard(), *_store(invocation), _redaction(invocation)]
+def command(invocation: Invocation, fix: bool, words: tuple[str, ...]) -> None:
+    """Say what can be recorded here, or in the Python that CMD starts, and which guard layers work."""
+    if fix and not words:
+        raise Trouble(message("doctor.fix_what"))
+    checks = [*_python(), *(_of_program(words, fix) if words else _clients()), *_guard(), *_store(invocation)]
+    checks += [_redaction(invocation), *_tools(invocation)]
     if invocation.json:
         print_document("doctor", {"checks": [check.members() for check in checks]})
         return
@@ -83,6 +57,18 @@ def _clients() -> Iterator[Check]:
     for name, note in _CLIENTS.items():
         state, version = _installed(name)
         yield Check("clients", name, state, version, message(note) if state == OK else "")
+
+
+def _of_program(words: tuple[str, ...], fix: bool) -> list[Check]:
+    from agentdbg.cli.program_checks import program_checks
+
+    return program_checks(words, fix=fix)
+
+
+def _tools(invocation: Invocation) -> list[Check]:
+    from agentdbg.cli.tool_checks import tool_checks
+
+    return tool_checks(invocation)
 
 
 def _installed(name: str) -> tuple[str, str]:

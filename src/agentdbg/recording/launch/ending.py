@@ -42,7 +42,12 @@ def _exited(found: dict[str, object], status: int) -> None:
         found["holes"] = [*(holes if isinstance(holes, list) else []), OS_EXIT]
     if status and found.get("status") == "ok":
         found["status"] = "failed"
-        found["error"] = {"type": "SystemExit", "message": f"exit status {status}"}
+        found["error"] = {"type": "SystemExit", "message": exit_status_text(status)}
+
+
+def exit_status_text(status: int) -> str:
+    """What a run's error says of a program that failed by its exit status."""
+    return f"exit status {status}"
 
 
 def _name(number: int) -> str:
