@@ -22,6 +22,7 @@ from agentdbg.model.fingerprint import VolatileRules
 from agentdbg.recording import coverage, pins, scope
 from agentdbg.recording.calls import ReplayStop
 from agentdbg.recording.http_calls import give_up_open
+from agentdbg.recording.launch.ending import exit_status_text
 from agentdbg.recording.process import recorder
 from agentdbg.recording.start import install as install_seams
 from agentdbg.replay import cassette as cassettes
@@ -117,7 +118,7 @@ class Replay:
         try:
             self._run()
         except SystemExit as problem:
-            error = None if problem.code in (None, 0) or self._launch is not None else problem
+            error = None if problem.code in (None, 0) or (self._launch is not None and not self._whole) else problem
         except (ReplayStop, Refused):
             pass  # latched: the parent knows
         except CannotStart as problem:
@@ -187,9 +188,12 @@ class Replay:
     def _end_whole(self, error: BaseException | None) -> None:
         """The program was the run: end it as the end of its process did."""
         give_up_open()
-        if error is not None:
-            sys.excepthook(type(error), error, error.__traceback__)
         run = self._found.implicit_run()
+        if isinstance(error, SystemExit):
+            status = error.code if isinstance(error.code, int) else 1
+            error = SystemExit(exit_status_text(status))
+        elif error is not None:
+            sys.excepthook(type(error), error, error.__traceback__)
         if run is not None:
             run.finish("ok" if error is None else "failed", error)
 
