@@ -12,13 +12,13 @@ from contextvars import ContextVar
 from types import ModuleType
 from typing import Any
 
-from agentdbg.recording import drive, hooks
+from agentdbg.recording import drive
 from agentdbg.recording import scope as scopes
 from agentdbg.recording.active import ActiveCall
 from agentdbg.recording.framework_calls import AgentDescription, FrameworkAgent
-from agentdbg.recording.frameworks import openai_agents_approvals as approvals
-from agentdbg.recording.frameworks.openai_agents_tools import AGENT_TOOL
-from agentdbg.recording.frameworks.patches import missing, replace_function, replace_method
+from agentdbg.recording.frameworks import approvals, openai_agents_approvals
+from agentdbg.recording.frameworks.openai_agents_approvals import interrupted, resumed
+from agentdbg.recording.frameworks.patches import guarded, missing, replace_function, replace_method
 from agentdbg.recording.revive import freeze
 
 
@@ -29,10 +29,9 @@ def install(module: ModuleType) -> None:
     replace_method(runner, "run_sync", lambda original: drive.function(_RUN_SYNC, _running_sync(original)))
     replace_method(runner, "run_streamed", _streaming)
     _install_turns(module)
-    replace_method(module.Agent, "as_tool", _marking)
     state = getattr(module, "RunState", None)
     if state is not None:
-        approvals.install(state)
+        openai_agents_approvals.install(state)
 
 
 def _install_turns(module: ModuleType) -> None:
@@ -54,8 +53,10 @@ def _described(method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Ag
     asked = given[1] if len(given) > 1 else kwargs.get("input")
     session = kwargs.get("session")
     thread = kwargs.get("conversation_id") or getattr(session, "session_id", None)
-    calls = approvals.resumed(asked)
-    shown: Mapping[str, Any] = {"resumed": calls} if _is_state(asked) else {"input": freeze(asked)}
+    calls = resumed(asked)
+    shown: Mapping[str, Any] = (
+        {"resumed": [call.shown() for call in calls]} if _is_state(asked) else {"input": freeze(asked)}
+    )
     context: Any = kwargs.get("context")
     attrs: dict[str, object] = {"framework": "openai-agents"}
     if getattr(context, "tool_call_id", None):
@@ -65,7 +66,7 @@ def _described(method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Ag
         shown,
         method=method,
         thread_id=str(thread) if thread else None,
-        continues=approvals.run_of(calls),
+        continues=approvals.run_of(call.call_id for call in calls),
         attrs=attrs,
     )
 
@@ -79,7 +80,7 @@ class _ResultCodec:
 
     def freeze(self, value: Any) -> object:
         """What a person would call the result."""
-        calls = approvals.interrupted(value)
+        calls = [call.shown() for call in interrupted(value)]
         return {"interruptions": calls} if calls else freeze(getattr(value, "final_output", None))
 
     def thaw(self, frozen: Any) -> Any:
@@ -168,11 +169,9 @@ def _begin(args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Turns:
     """In the step's scope, before the framework begins."""
     asked = args[2] if len(args) > 2 else kwargs.get("input")
     agent = args[1] if len(args) > 1 else kwargs.get("starting_agent")
-    scope = scopes.current()
-    resuming = scope is not None and _is_state(asked)
-    if resuming:
-        approvals.note_decisions(approvals.resumed(asked))
-    made = _Turns(str(getattr(agent, "name", "")), resuming)
+    if _is_state(asked):
+        guarded(lambda: approvals.resume([call.call_id for call in resumed(asked)]))
+    made = _Turns(str(getattr(agent, "name", "")))
     _turns.set(made)
     return made
 
@@ -183,9 +182,8 @@ def _begin(args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Turns:
 class _Turns:
     """Which agent has the turn in one run, and the step of one that has taken over."""
 
-    def __init__(self, agent: str, resuming: bool) -> None:
-        self._root = self._agent = agent
-        self._resuming = resuming
+    def __init__(self, agent: str) -> None:
+        self._agent = agent
         self._step: ActiveCall | None = None
         self._outside = scopes.current()
 
@@ -212,11 +210,7 @@ class _Turns:
 
     def succeed(self, result: Any) -> None:
         """The run returned."""
-        calls = approvals.interrupted(result)
-        scope = self._outside
-        if scope is not None and (calls or self._resuming):
-            scope.run.waiting = bool(calls)
-            approvals.remember_run(calls, scope.run.run_id)
+        guarded(lambda: approvals.wait(interrupted(result)))
         if self._step is not None:
             self._step.succeed(result)
 
@@ -259,17 +253,3 @@ def _agent_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
         if agent is None:
             agent = getattr(value, "public_agent", None) or (value if hasattr(value, "handoffs") else None)
     return str(getattr(agent, "name", ""))
-
-
-def _marking(original: Callable[..., Any]) -> Callable[..., Any]:
-    """An agent made a tool says that it is one, in every version."""
-
-    def as_tool(*args: Any, **kwargs: Any) -> Any:
-        tool = original(*args, **kwargs)
-        try:
-            setattr(tool, AGENT_TOOL, True)
-        except AttributeError:
-            hooks.problems.append("openai-agents: agents used as tools are recorded as tools")
-        return tool
-
-    return as_tool

@@ -8,18 +8,17 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Iterable, Mapping
-from types import ModuleType
+from types import CellType, FunctionType, ModuleType
 from typing import Any
 
 from agentdbg.model.canonical import Opaque
 from agentdbg.recording import drive
 from agentdbg.recording.framework_calls import FrameworkTool, ToolDescription
-from agentdbg.recording.frameworks.openai_agents_approvals import approved_arguments
+from agentdbg.recording.frameworks import approvals
 from agentdbg.recording.frameworks.patches import MARK, missing, replace_function, replace_method
 from agentdbg.recording.hooks import on_import
 from agentdbg.recording.revive import freeze, thaw
 
-AGENT_TOOL = "_agentdbg_is_agent"
 _SEAMS = ("_invoke_function_tool_with_metadata", "invoke_function_tool")
 
 
@@ -83,7 +82,7 @@ def _described_call(tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
 
 def describe(tool: Any, context: Any, arguments: Any) -> ToolDescription | None:
     """What one call is; ``None`` for a tool that is an agent."""
-    if getattr(tool, "_is_agent_tool", False) or getattr(tool, AGENT_TOOL, False):
+    if _is_agent(tool):
         return None
     name = str(getattr(context, "tool_name", None) or tool.name)
     given = parsed(arguments)
@@ -91,10 +90,34 @@ def describe(tool: Any, context: Any, arguments: Any) -> ToolDescription | None:
     attrs: dict[str, object] = {}
     if call_id:
         attrs["call_id"] = str(call_id)
-        approved = approved_arguments(str(call_id), given)
+        approved = approvals.as_approved(str(call_id), given)
         if approved is not None:
             attrs["as_approved"] = approved
     return ToolDescription(name, given, mcp_effect(getattr(tool, "_mcp_annotations", None)), attrs)
+
+
+def _is_agent(tool: Any) -> bool:
+    """Whether a tool is an agent. Old versions do not say; there its function comes out of ``Agent.as_tool``."""
+    known = getattr(tool, "_is_agent_tool", None)
+    return _comes_from_agent(tool.on_invoke_tool, 4) if known is None else bool(known)
+
+
+def _comes_from_agent(function: Any, depth: int) -> bool:
+    if (
+        str(getattr(function, "__qualname__", "")).startswith("Agent.as_tool.")
+        and function.__module__ == "agents.agent"
+    ):
+        return True
+    cells = getattr(function, "__closure__", None) or ()
+    held = [cell.cell_contents for cell in cells if depth and _is_filled(cell)]
+    return any(_comes_from_agent(each, depth - 1) for each in held if isinstance(each, FunctionType))
+
+
+def _is_filled(cell: CellType) -> bool:
+    try:
+        return cell.cell_contents is not None
+    except ValueError:
+        return False
 
 
 def parsed(arguments: Any) -> Mapping[str, Any]:

@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from agentdbg.recording.hooks import problems
+from agentdbg.recording.process import recorder
 
 MARK = "__agentdbg__"
 Make = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -57,3 +58,10 @@ def replace_function(module: ModuleType, name: str, package: str, make: Make) ->
 def missing(label: str, what: str) -> None:
     """Say, for ``agentdbg doctor``, that a version lacks what is to be patched."""
     problems.append(f"{label} is not covered: this version has no {what}")
+
+
+def guarded(function: Callable[[], object]) -> None:
+    """Run code of an adapter's own: what goes wrong in it is counted, and does not reach the program."""
+    found = recorder()
+    if found is not None:
+        found.guard(function, None)
