@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.effects import OUTSIDE
 from tests.support.program import agentdbg, document
+from tests.support.recorded import run
 
 
 def test_the_document_holds_run_steps_and_effects(store: Path) -> None:
@@ -90,3 +92,36 @@ def test_unreadable_records_are_in_the_document_too(store: Path) -> None:
     problems = document("show", "refund-7", "--store", store)["run"]["problems"]
     assert any("1 unreadable" in problem for problem in problems), problems
     assert any("torn" in problem for problem in problems), problems
+
+
+@pytest.fixture(scope="module")
+def outside(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The store of a program that reaches outside in four ways, all of them past the seams."""
+    folder = tmp_path_factory.mktemp("outside")
+    done = run(folder, OUTSIDE)
+    assert (done.returncode, done.stderr) == (0, "")
+    return folder / "store"
+
+
+def test_effects_that_no_seam_saw_are_named_in_every_form(outside: Path) -> None:
+    functions = ["post", "write_note", "start_process", "raw_socket"]
+    text = agentdbg("show", "@", "--store", outside).stdout
+    brief, steps = text.split("\n\n", 1)
+    (line,) = [line for line in brief.splitlines() if line.startswith("not covered")]
+    listed = [line for line in steps.splitlines() if " effect " in line and "column" not in line][1:]
+    for function, row in zip(functions, listed, strict=True):
+        assert f" {function})" in line and f" {function})" in row and "{root}/agent.py:" in row
+    effects = agentdbg("show", "@", "--effects", "--store", outside).stdout
+    assert effects.startswith("no recorded call changed anything outside\n\neffects that no seam saw\n")
+    assert effects.count("not covered") == 4
+    found = document("show", "@", "--store", outside)
+    assert found["run"]["uncovered"] == 4
+    assert [effect["frame"].rpartition(" ")[2] for effect in found["uncovered_effects"]] == functions
+    assert [effect["step"] for effect in found["uncovered_effects"]] == [2, 3, 4, 5]
+    assert found["uncovered_effects"][1]["detail"] == "{root}/note.txt"
+
+
+def test_the_plan_of_a_replay_begins_with_what_it_has_to_stop(outside: Path) -> None:
+    lines = agentdbg("replay", "@", "--exact", "--plan", "--store", outside).stdout.splitlines()
+    assert [line.partition(": not served: ")[0] for line in lines[:4]] == [f"! step {n}" for n in (2, 3, 4, 5)]
+    assert lines[1].startswith("! step 3: not served: file written {root}/note.txt ({root}/agent.py:")

@@ -1,13 +1,17 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agentdbg.compare.alignment import Stopped
 from agentdbg.compare.pairs import PairedRuns, pair_outlines, pair_runs
+from agentdbg.compare.parting import part
+from agentdbg.compare.trajectory import compare
 from agentdbg.config.resources import demo_runs_dir
-from agentdbg.model.records import RunStatus
+from agentdbg.model.records import Kind, RunStatus
 from agentdbg.store.directory import DirectoryStore
 from agentdbg.store.outline import StepOutline
 from tests.support.memory_source import plain_steps, run_of
@@ -123,3 +127,22 @@ def test_work_ends_when_the_answer_is_no_longer_wanted() -> None:
 def test_places_of_pairs_can_be_looked_up() -> None:
     found = PairedRuns(pair_outlines([tool("a", "1"), tool("b", "2")], [tool("b", "2")])[0])
     assert (found.place_of_a, found.place_of_b, found.differing) == ({0: 0, 1: 1}, {0: 1}, (0,))
+
+
+def effect(name: str, *, lane: str = "0") -> StepOutline:
+    return StepOutline("effect", name, lane, "ok")
+
+
+def test_effects_that_no_seam_saw_are_paired_apart_from_the_steps() -> None:
+    left = [tool("a", "x"), effect("open one"), effect("open two"), tool("b", "y")]
+    right = [effect("open two", lane="0.4"), tool("a", "x"), tool("b", "y"), effect("open three")]
+    assert rows(left, right) == [("=", 0, 1), ("-", 1, None), ("=", 2, 0), ("=", 3, 2), ("+", None, 3)]
+
+
+def test_an_effect_in_one_run_alone_is_no_difference_of_the_runs() -> None:
+    step = plain_steps(1)[0]
+    beside = replace(step, id="w:9", kind=Kind.EFFECT, name="open a", attrs={"event": "open", "detail": "a"})
+    paired = pair_runs(run_of([step]), run_of([step, beside]))
+    assert paired.differing == () and [paired.pairs[place].sign for place in paired.effects] == ["+"]
+    assert part(run_of([step]), run_of([step, beside])).same
+    assert compare(run_of([step, beside]), run_of([step])).identical

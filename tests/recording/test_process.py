@@ -198,7 +198,7 @@ def test_without_a_stderr_the_agent_goes_on(tmp_path: Path, closed: str) -> None
 
         @agentdbg.agent
         def desk():
-            subprocess.run(["sh", "-c", "echo from a child >&2"])
+            subprocess.run(["sh", "-c", "echo from a $0 >&2", "child"])
             return open("out", "w").write(str(agentdbg.run_id()))
 
         desk()

@@ -131,7 +131,7 @@ def test_missing_bodies_are_named(lab: ReplayLab) -> None:
         path.write_bytes(b"\n".join(kept))
     outcome = lab.replay()
     assert outcome.verdict == "not_replayable"
-    assert "step 4 (call)" in outcome.reason
+    assert "step 5 (call)" in outcome.reason
     assert not any(path.name != "run-1" for path in (lab.store / "runs").iterdir())
 
 
@@ -140,7 +140,7 @@ def test_the_plan_says_what_happens_to_every_call(lab: ReplayLab) -> None:
     source = lab.run()
     lines = plan(source, ReplayOptions("audit", 30, False, (), open_store(str(lab.store))))
     assert lines[0].endswith("served values are redacted")
-    assert lines[1:] == ["2: tool look: serve the recorded outcome", "4: tool call: serve the recorded outcome"]
+    assert lines[1:] == ["2: tool look: serve the recorded outcome", "5: tool call: serve the recorded outcome"]
 
 
 def test_the_outcome_document_has_every_member(lab: ReplayLab) -> None:
@@ -216,3 +216,53 @@ def test_an_object_as_a_result_cannot_be_served(lab: ReplayLab) -> None:
     outcome = lab.replay()
     assert outcome.verdict == "not_replayable"
     assert "step 2 (get): not replayable from here: cannot encode $: __main__.State" in outcome.reason
+
+
+COVERED = """\
+import os, threading
+import agentdbg
+
+@agentdbg.tool(effect="write")
+def save(number):
+    def write():
+        with open(f"{os.environ['OUTSIDE']}/{number}", "w") as file:
+            file.write("saved")
+    thread = threading.Thread(target=write)
+    thread.start()
+    thread.join()
+    return number
+
+@agentdbg.tool(effect="none")
+def add(number):
+    return number + 1
+
+@agentdbg.agent
+def run(count):
+    threads = [threading.Thread(target=add, args=(n,)) for n in range(count)]
+    for thread in threads:
+        thread.start()
+        thread.join()
+    return sum(save(n) for n in range(count))
+
+if __name__ == "__main__":
+    run(3)
+"""
+
+
+def test_effects_inside_calls_keep_a_replay_identical(lab: ReplayLab) -> None:
+    lab.record(COVERED)
+    assert [step.kind.value for step in lab.run().steps()].count("effect") == 3
+    for _ in range(3):
+        outcome = lab.replay()
+        assert (outcome.verdict, outcome.uncovered, outcome.refused) == ("identical", (), ())
+
+
+def test_effects_beside_the_calls_are_told_from_the_record_and_stopped(lab: ReplayLab) -> None:
+    beside = "    open(os.environ['OUTSIDE'] + '/beside', 'w').close()\n    return sum"
+    lab.record(COVERED.replace("    return sum", beside))
+    outcome = lab.replay()
+    assert outcome.verdict == "refused"
+    (found,) = outcome.uncovered
+    assert (found["effect"], str(found["frame"]).rpartition(" ")[2]) == ("open", "run")
+    listed = outcome.members()["uncovered_effects"]
+    assert isinstance(listed, list) and [each["effect"] for each in listed] == ["open", "open"]

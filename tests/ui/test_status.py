@@ -53,3 +53,11 @@ def test_searching_reading_and_nothing() -> None:
     session.indexing = True
     assert "reading the record" in line(session)
     assert "no step yet" in line(Session(run_of([])))
+
+
+def test_effects_that_no_call_covers_stand_beside_the_status() -> None:
+    source = refund_run()
+    source.run = replace(source.run, meta={"uncovered": 3})
+    assert "  ✓ ok  » 3 effects not covered  step " in line(Session(source))
+    source.run = replace(source.run, meta={"uncovered": 0})
+    assert "covered" not in line(Session(source))

@@ -14,6 +14,7 @@ from agentdbg.cli.invocation import Invocation
 from agentdbg.cli.output import console, print_document, print_facts, print_table, text
 from agentdbg.cli.run_names import complete_run
 from agentdbg.cli.show import find_step
+from agentdbg.compare.unseen import UnseenEffect, unseen
 from agentdbg.i18n.catalogue import message
 
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ def _members(found: RunDifference, partings: list[Parting], rows: tuple[SegmentR
         "why": first.why if first else "",
         "segments": [{**row.row.members(), "cause": row.cause, "documents": row.documents} for row in rows],
         "differences": [_divergence(parting) for parting in partings],
+        "effects": [{"sign": sign, **effect.members()} for sign, effect in _effects(found)],
         "notes": list(found.notes),
     }
 
@@ -135,6 +137,20 @@ def _print(
     print_table(
         invocation, columns, [[message(f"question.{a.question}"), a.changed, a.evidence] for a in found.answers]
     )
+    if effects := _effects(found):
+        out.print()
+        out.print(text(message("diff.effects")))
+        columns = [message(name) for name in ("diff.sign", "column.step", "column.what", "column.where")]
+        rows_ = [[sign, effect.step.n, effect.what, effect.place] for sign, effect in effects]
+        print_table(invocation, columns, rows_, right=[columns[1]])
+
+
+def _effects(found: RunDifference) -> list[tuple[str, UnseenEffect]]:
+    """Effects that no seam saw and only one of the runs has; no difference of the steps."""
+    alone = (found.paired.pairs[place] for place in sorted(found.paired.effects))
+    steps = ((pair.sign, pair.i, pair.j) for pair in alone)
+    known = [(sign, unseen(found.a.steps()[i] if i is not None else found.b.steps()[j or 0])) for sign, i, j in steps]
+    return [(sign, effect) for sign, effect in known if effect is not None]
 
 
 def _headline(found: RunDifference, partings: list[Parting]) -> str:

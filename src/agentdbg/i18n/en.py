@@ -63,6 +63,7 @@ MESSAGES: Final[dict[str, str]] = {
     "diff.cause": "cause",
     "diff.changed": "changed",
     "diff.differs": "differs by {cause}: step {step}, {place}: {expected} → {got}",
+    "diff.effects": "effects that no seam saw, in one of the runs alone",
     "diff.empty": "run {run} has no steps: there is nothing to compare",
     "diff.evidence": "evidence",
     "diff.hash_a": "hash in A",

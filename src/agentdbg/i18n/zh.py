@@ -61,6 +61,7 @@ MESSAGES: Final[dict[str, str]] = {
     "diff.changed": "变化",
     "diff.evidence": "证据",
     "diff.differs": "不同,原因 {cause}:步骤 {step},{place}:{expected} → {got}",
+    "diff.effects": "没有被任何接缝看到、且只在其中一个运行里的副作用",
     "diff.empty": "运行 {run} 没有步骤:无可比较",
     "diff.in": "{run} 中",
     "diff.input": "步骤 {step} 的模型输入",

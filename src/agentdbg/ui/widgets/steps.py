@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rich.segment import Segment
 
+from agentdbg.compare.unseen import unseen
 from agentdbg.debugging.compared import ComparedRun
 from agentdbg.debugging.document import Span, Tone, duration_words, span
 from agentdbg.debugging.marks import Mark, sign_tone
@@ -90,7 +91,14 @@ def step_row(step: Step, marks: list[Mark], *, here: bool, against: list[Span] |
         span(f"{_took(step):>6}  ", Tone.DIM),
         span("  " * min(step.depth, _MAX_DEPTH)),
         span(step.name, loud),
+        *_place(step),
     ]
+
+
+def _place(step: Step) -> list[Span]:
+    """Where in the program an effect came from that no seam saw."""
+    effect = unseen(step)
+    return [] if effect is None else [span(f"  {effect.place}", Tone.DIM)]
 
 
 def _took(step: Step) -> str:
