@@ -188,4 +188,4 @@ def status_of(error: BaseException) -> StepStatus:
     names = {kind.__name__ for kind in type(error).__mro__}
     if names & {"CancelledError", "GeneratorExit"}:
         return StepStatus.CANCELLED
-    return StepStatus.TIMED_OUT if names & {"TimeoutError", "TimeoutException"} else StepStatus.ERROR
+    return StepStatus.TIMED_OUT if names & {"TimeoutError", "TimeoutException", "Timeout"} else StepStatus.ERROR

@@ -8,6 +8,7 @@ from agentdbg.model.canonical import Unencodable, from_tree, tree_bytes, tree_of
 from agentdbg.model.hashing import sha256_hex
 from agentdbg.model.json_text import PLAIN, WITH_FLOATS, loads_json, plainness, text_of
 from agentdbg.model.typed import ONLY_MEMBERS
+from agentdbg.recording.error_trees import frozen
 from agentdbg.redaction.gate import Gate
 
 _TRIES = 3
@@ -131,7 +132,8 @@ def error_members(error: BaseException, gate: Gate) -> dict[str, object]:
         members = dict(vars(error))
     except Exception:
         return {}
-    return {name: value for name, value in members.items() if type(name) is str and not encode(value, gate).holes}
+    kept = {name: frozen(value) for name, value in members.items() if type(name) is str}
+    return {name: value for name, value in kept.items() if not encode(value, gate).holes}
 
 
 def error_arguments(error: BaseException) -> object:
@@ -141,6 +143,6 @@ def error_arguments(error: BaseException) -> object:
         if isinstance(error, OSError) and len(arguments) == 2 and error.filename is not None:
             second = getattr(error, "filename2", None)  # the constructor takes both out of the arguments
             arguments += [error.filename] if second is None else [error.filename, None, second]
-        return arguments
+        return [frozen(each) for each in arguments]
     except Exception:
         return error  # the placeholder says which class hides them

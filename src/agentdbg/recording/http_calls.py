@@ -101,6 +101,7 @@ class HttpCall:
         self._stream: StreamRecord | None = None
         self._decoder: Decoder | None = None
         self._failed = ""
+        self._phase = ""
         self._done = False
         at_exit(self, self._process_ends)
 
@@ -122,10 +123,21 @@ class HttpCall:
         """The agent closed the response or let it go; nothing happens where the body had ended."""
         self.finish(StepStatus.PARTIAL)
 
-    def finish(self, status: StepStatus = StepStatus.OK, error: BaseException | None = None) -> None:
-        """The body ended, was given up, or broke off. Only the first call counts."""
+    def note(self, name: str, value: object) -> None:
+        """Add to the outcome's attributes what only a seam's own library needs."""
+        if self._attrs and not self._done:
+            self._attrs[name] = value
+
+    def finish(
+        self, status: StepStatus = StepStatus.OK, error: BaseException | None = None, *, phase: str = ""
+    ) -> None:
+        """The body ended, was given up, or broke off. Only the first call counts.
+
+        ``phase`` says how far an exchange had come that got no response.
+        """
         if self._done:
             return
+        self._phase = phase
         self._done = True
         settled(self)
         if not self._failed:
@@ -197,7 +209,8 @@ class HttpCall:
     def _finish(self, status: StepStatus, error: BaseException | None) -> None:
         run = self.scope.run
         if not self._attrs:
-            run.end(self.scope, self.step, status, error=error)
+            early = {"attrs": {"phase": self._phase}} if self._phase else None
+            run.end(self.scope, self.step, status, error=error, members=early)
             return
         members: dict[str, object] = {"attrs": self._attrs}
         if status is StepStatus.OK and self._decoder is not None and not self._attrs.get("encoding_breaks"):

@@ -13,6 +13,7 @@ from agentdbg.model.records import Effect, Kind
 from agentdbg.model.segments import split_request
 from agentdbg.recording import launched, providers
 from agentdbg.recording.http_calls import MAX_BODY, UNREPLAYABLE, Headers, HttpCall, header
+from agentdbg.recording.http_forms import parts_of
 from agentdbg.recording.model_inputs import clean_request
 from agentdbg.recording.process import Recorder, recorder
 from agentdbg.recording.scope import Scope, current, unbegun
@@ -114,9 +115,7 @@ def _open_plain(scope: Scope, request: HttpRequest, content: bytes | None) -> Op
     address = f"{request.scheme}://{request.host}{request.path}" + (f"?{query}" if query else "")
     about: dict[str, object] = {"method": request.method, "url": address, "body": None}
     if content:
-        if header(request.headers, "content-type").lower().startswith(_FORM):
-            content = query_text(run.gate, content.decode("latin-1")).encode("utf-8", "surrogatepass")
-        about["body"] = readable(run.gate.body(content))
+        about["body"] = _body(run.gate, header(request.headers, "content-type"), content)
     members: dict[str, object] = {
         "attrs": {
             "request_headers": [list(pair) for pair in run.gate.headers(request.headers)],
@@ -128,6 +127,15 @@ def _open_plain(scope: Scope, request: HttpRequest, content: bytes | None) -> Op
     name = read or f"{request.method} {request.host}{request.path}"
     effect = Effect.READ if safe else Effect.EXTERNAL
     return run.begin(scope, Kind.HTTP, name, run.encode(about), effect=effect, members=members)
+
+
+def _body(gate: Gate, content_type: str, content: bytes) -> object:
+    parts = parts_of(content_type, content, gate)
+    if parts is not None:
+        return {"parts": parts}
+    if content_type.lower().startswith(_FORM):
+        content = query_text(gate, content.decode("latin-1")).encode("utf-8", "surrogatepass")
+    return readable(gate.body(content))
 
 
 def query_text(gate: Gate, query: str) -> str:

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
+import io
 from collections.abc import AsyncIterator, Callable, Iterator
 from types import ModuleType
 from typing import Any
 
-from agentdbg.recording import propagate
-from agentdbg.recording import scope as scopes
-from agentdbg.recording.active import record_served, status_of
-from agentdbg.recording.calls import ReplayStop, Served
-from agentdbg.recording.http_calls import Decoder, HttpCall, ResponseHead, ZlibDecoder, settled
+from agentdbg.recording.active import status_of
+from agentdbg.recording.calls import Served
+from agentdbg.recording.http_calls import Decoder, HttpCall, ResponseHead, ZlibDecoder
+from agentdbg.recording.http_exchange import ending, exchange, exchange_async
 from agentdbg.recording.http_headers import patch, take_placeholders
-from agentdbg.recording.http_requests import HttpRequest, open_call
-from agentdbg.recording.http_served import ServedResponse, answerer
-from agentdbg.recording.process import recorder
-from agentdbg.recording.served import rebuild_error
+from agentdbg.recording.http_requests import HttpRequest
+from agentdbg.recording.http_served import ServedResponse, answerer, cancelled_again, dropped
+from agentdbg.recording.telemetry import Reply
+
+_PRELOADED = "agentdbg.preloaded"
 
 
 def install(module: ModuleType) -> None:
@@ -135,33 +135,48 @@ class _Seam:
         self.wrap_sync, self.wrap_async = _transports(module, self)
         self.sync_stream, self.async_stream = _streams(module)
 
-    # -- sync -------------------------------------------------------------------------------------
-
     def send(self, handle: Callable[[Any], Any], request: Any) -> Any:
         """Send a request, or serve its recorded response."""
-        call = _opened(request)
-        if call is None:
-            return handle(request)
-        replay = answerer()
-        served = replay.answer(call.call) if replay is not None and call.call is not None else None
-        if served is not None:
-            settled(call)
-            return self._serve(call, served, request)
-        token = scopes.enter(call.scope.within_http(call.step.id))
-        try:
-            response = handle(request)
-        except BaseException as error:
-            call.finish(status_of(error), error)
-            raise
-        finally:
-            scopes.leave(token)
-        if not self._preloaded(call, response):
-            inner = response.stream
-            response.stream = self.sync_stream(_tee(call, inner), _closer(call, inner), call.give_up)
+        response = exchange(_Sync(self, request), functools.partial(handle, request))
+        if response.extensions.pop(_PRELOADED, False):
+            response.read()
         return response
 
-    def _serve(self, call: HttpCall, served: Served, request: Any) -> Any:
-        found = self._response(call, served, request)
+    async def send_async(self, handle: Callable[[Any], Any], request: Any) -> Any:
+        """The same from a coroutine."""
+        response = await exchange_async(_Async(self, request), functools.partial(handle, request))
+        if response.extensions.pop(_PRELOADED, False):
+            await response.aread()
+        return response
+
+    def decoder(self, encoding: str) -> Decoder | None:
+        """What the client itself would undo a content encoding with; ``None`` when it would not."""
+        if encoding.lower() in ("", "identity"):
+            return None
+        try:
+            made: Decoder = self.module.Response(200, headers={"content-encoding": encoding})._get_content_decoder()
+        except Exception:  # not there, or too many codings: what cannot be undone is kept as it came
+            return ZlibDecoder() if encoding.lower() in ("gzip", "deflate") else None
+        return None if type(made).__name__ == "IdentityDecoder" else made
+
+
+class _Sync:
+    """One request at a client."""
+
+    def __init__(self, seam: _Seam, request: Any) -> None:
+        self.seam = seam
+        self.request = request
+
+    def describe(self) -> HttpRequest:
+        return _described(self.request)
+
+    def watch(self, call: HttpCall, response: Any) -> None:
+        if not self._preloaded(call, response):
+            inner = response.stream
+            response.stream = self.seam.sync_stream(_tee(call, inner), _closer(call, inner), call.give_up)
+
+    def serve(self, call: HttpCall, served: Served) -> Any:
+        found = ServedResponse(call, served)
 
         def play() -> Iterator[bytes]:
             for piece in found.pieces:
@@ -172,47 +187,55 @@ class _Seam:
                 _turn(found)
             if found.past_the_end() or served.error is not None:
                 found.close()
-                raise self._error(served, request)
+                raise ending(self, served) or RuntimeError("a response that ended nowhere")
 
-        stream = self.sync_stream(play(), found.close, _dropped(found))
-        response = self._made(found, request, stream)
-        if found.preloaded:
-            response.read()
-        return response
+        return self._made(found, self.seam.sync_stream(play(), found.close, functools.partial(dropped, found)))
 
-    # -- async ------------------------------------------------------------------------------------
+    def answer(self, reply: Reply) -> Any:
+        return self.seam.module.Response(reply.status, headers=reply.headers, content=reply.body, request=self.request)
 
-    async def send_async(self, handle: Callable[[Any], Any], request: Any) -> Any:
-        """The same from a coroutine."""
-        propagate.install()
-        call = _opened(request)
-        if call is None:
-            return await handle(request)
-        replay = answerer()
-        if replay is not None and call.call is not None:
-            try:
-                served = await replay.answer_async(call.call)
-            except BaseException as error:
-                call.finish(status_of(error), error)
-                raise
-            if served is not None:
-                settled(call)
-                return await self._serve_async(call, served, request)
-        token = scopes.enter(call.scope.within_http(call.step.id))
-        try:
-            response = await handle(request)
-        except BaseException as error:
-            call.finish(status_of(error), error)
-            raise
-        finally:
-            scopes.leave(token)
+    def error(self, error: BaseException) -> BaseException:
+        if isinstance(error, self.seam.module.RequestError):
+            error.request = self.request
+        return error
+
+    def _preloaded(self, call: HttpCall, response: Any) -> bool:
+        """Record a response's head, and its body if the transport gave it whole."""
+        whole = response.content if getattr(response, "is_stream_consumed", False) and response.is_closed else None
+        extensions = response.extensions
+        call.started(
+            ResponseHead(
+                status=response.status_code,
+                reason=_ascii(extensions.get("reason_phrase", b"")),
+                version=_ascii(extensions.get("http_version", b"HTTP/1.1")),
+                headers=list(response.headers.multi_items()),
+                decoder=self.seam.decoder(response.headers.get("content-encoding", "")),
+                preloaded=whole is not None,
+            )
+        )
+        if whole is None:
+            return False
+        call.feed(whole)
+        call.finish()
+        return True
+
+    def _made(self, found: ServedResponse, stream: Any) -> Any:
+        extensions = {**found.extensions, _PRELOADED: True} if found.preloaded else found.extensions
+        return self.seam.module.Response(
+            found.status, headers=found.headers, extensions=extensions, request=self.request, stream=stream
+        )
+
+
+class _Async(_Sync):
+    """One request at an asynchronous client."""
+
+    def watch(self, call: HttpCall, response: Any) -> None:
         if not self._preloaded(call, response):
             inner = response.stream
-            response.stream = self.async_stream(_tee_async(call, inner), _closer_async(call, inner), call.give_up)
-        return response
+            response.stream = self.seam.async_stream(_tee_async(call, inner), _closer_async(call, inner), call.give_up)
 
-    async def _serve_async(self, call: HttpCall, served: Served, request: Any) -> Any:
-        found = self._response(call, served, request)
+    def serve(self, call: HttpCall, served: Served) -> Any:
+        found = ServedResponse(call, served)
 
         async def play() -> AsyncIterator[bytes]:
             for piece in found.pieces:
@@ -222,94 +245,45 @@ class _Seam:
             if not found.pieces:
                 await _turn_async(found)
             if found.past_the_end():
-                await _cancelled_again(found)
-            if served.error is not None:
-                raise self._error(served, request)
+                await cancelled_again(found)
+            if (error := ending(self, served)) is not None:
+                raise error
 
         async def close() -> None:
             found.close()
 
-        stream = self.async_stream(play(), close, _dropped(found))
-        response = self._made(found, request, stream)
-        if found.preloaded:
-            await response.aread()
-        return response
-
-    # -- both -------------------------------------------------------------------------------------
-
-    def _preloaded(self, call: HttpCall, response: Any) -> bool:
-        """Record a response's head, and its body if the transport gave it whole."""
-        found = recorder()
-        if found is None:
-            return False
-        whole = found.guard(lambda: self._head(call, response), None)
-        if whole is None:
-            return False
-        call.feed(whole)
-        call.finish()
-        return True
-
-    def _head(self, call: HttpCall, response: Any) -> bytes | None:
-        whole = response.content if getattr(response, "is_stream_consumed", False) and response.is_closed else None
-        extensions = response.extensions
-        call.started(
-            ResponseHead(
-                status=response.status_code,
-                reason=_ascii(extensions.get("reason_phrase", b"")),
-                version=_ascii(extensions.get("http_version", b"HTTP/1.1")),
-                headers=list(response.headers.multi_items()),
-                decoder=self._decoder(response.headers.get("content-encoding", "")),
-                preloaded=whole is not None,
-            )
-        )
-        return whole
-
-    def _decoder(self, encoding: str) -> Decoder | None:
-        """What the client itself would undo a content encoding with; ``None`` when it would not."""
-        if encoding.lower() in ("", "identity"):
-            return None
-        try:
-            made: Decoder = self.module.Response(200, headers={"content-encoding": encoding})._get_content_decoder()
-        except Exception:  # not there, or too many codings: what cannot be undone is kept as it came
-            return ZlibDecoder() if encoding.lower() in ("gzip", "deflate") else None
-        return None if type(made).__name__ == "IdentityDecoder" else made
-
-    def _response(self, call: HttpCall, served: Served, request: Any) -> ServedResponse:
-        if "http_status" in served.attrs:
-            return ServedResponse(call, served)
-        record_served(call.scope.run, call.scope, call.step, served)
-        raise self._error(served, request)
-
-    def _made(self, found: ServedResponse, request: Any, stream: Any) -> Any:
-        return self.module.Response(
-            found.status, headers=found.headers, extensions=found.extensions, request=request, stream=stream
-        )
-
-    def _error(self, served: Served, request: Any) -> BaseException:
-        error = rebuild_error(served.error or {})
-        if isinstance(error, self.module.RequestError):
-            error.request = request
-        return error
-
-
-def _opened(request: Any) -> HttpCall | None:
-    found = recorder()
-    if found is None:
-        return None
-    described = found.guard(lambda: _described(request), None)
-    return None if described is None else open_call(described)
+        return self._made(found, self.seam.async_stream(play(), close, functools.partial(dropped, found)))
 
 
 def _described(request: Any) -> HttpRequest:
     url = request.url
     try:
         content: bytes | None = request.content
-    except Exception:  # a streamed body, which only the transport may read, or one that a redirect sends again
-        again = type(request.stream).__name__ == "ByteStream"
-        content = b"".join(request.stream) if again else None
+    except Exception:  # a streamed body, which only the transport may read, or one that is in memory all the same
+        content = _in_memory(request.stream)
     path, _, query = url.raw_path.decode("ascii", "replace").partition("?")
     host = url.netloc.decode("ascii", "replace")
     return HttpRequest(request.method, url.scheme, host, path, query, list(request.headers.multi_items()), content)
+
+
+def _in_memory(stream: Any) -> bytes | None:
+    """The body that a redirect sends again, or a form of texts and bytes; ``None`` where reading would consume it."""
+    kind = type(stream).__name__
+    if kind == "ByteStream":
+        return b"".join(stream)
+    if kind != "MultipartStream" or not all(_kept(field) for field in stream.fields):
+        return None
+    files: list[Any] = [getattr(field, "file", b"") for field in stream.fields]
+    places = [(file, file.tell()) for file in files if hasattr(file, "tell")]
+    try:
+        return b"".join(stream)
+    finally:
+        for file, place in places:
+            file.seek(place)
+
+
+def _kept(field: Any) -> bool:
+    return isinstance(getattr(field, "file", b""), bytes | str | io.BytesIO | io.StringIO)
 
 
 def _ascii(value: Any) -> str:
@@ -326,24 +300,6 @@ async def _turn_async(found: ServedResponse) -> None:
     replay = answerer()
     if found.waits and replay is not None:
         await replay.turn_async(found.served)
-
-
-async def _cancelled_again(found: ServedResponse) -> None:
-    """The reader was cancelled here while recording: wait until it is again."""
-    replay = answerer()
-    try:
-        if replay is not None:
-            await replay.turn_async(found.served)
-    finally:
-        found.close()
-
-
-def _dropped(found: ServedResponse) -> Callable[[], None]:
-    def drop() -> None:
-        with contextlib.suppress(ReplayStop):  # it is latched: the next seam raises it
-            found.close()
-
-    return drop
 
 
 def _tee(call: HttpCall, stream: Any) -> Iterator[bytes]:

@@ -35,18 +35,19 @@ class ServedResponse:
         pieces: The body as it is given to the client.
     """
 
-    def __init__(self, call: HttpCall, served: Served) -> None:
+    def __init__(self, call: HttpCall, served: Served, *, coded: bool = True) -> None:
+        """``coded``: the client undoes the content encoding itself, so that the pieces must have it."""
         attrs = served.attrs
         self.served = served
         self.status = cast(int, attrs["http_status"])
-        self.headers, coders = _head(attrs)
+        self.headers, coders = _head(attrs, coded=coded)
         self.extensions = {"http_version": str(attrs.get("http_version", "HTTP/1.1")).encode()}
         if isinstance(attrs.get("http_reason"), str):
             self.extensions["reason_phrase"] = str(attrs["http_reason"]).encode("ascii", "replace")
         self.preloaded = attrs.get("preloaded") is True
         self._given_up = attrs.get("given_up") is True
         self._cancelled = served.status is StepStatus.CANCELLED
-        self.pieces = _coded(body_pieces(served), coders, attrs, whole=not self._given_up and served.error is None)
+        self.pieces = _coded(body_pieces(served), coders, attrs, whole=self._whole)
         self._call = call
         self._taken = 0
         self._countable = not served.stream or "chunks" in attrs or "chunk_events" in attrs
@@ -54,6 +55,19 @@ class ServedResponse:
         for part in served.stream:
             call.scope.run.gate.adopt(part)
         at_exit(self, self._process_ends)
+
+    @property
+    def _whole(self) -> bool:
+        return not self._given_up and self.served.error is None
+
+    @property
+    def ends_well(self) -> bool:
+        """The body was read to its end."""
+        return self._whole and not self._cancelled
+
+    def encode(self) -> None:
+        """Give the pieces, made without their content encoding, that encoding: the agent reads them as they came."""
+        self.pieces = _coded(self.pieces, _head(self.served.attrs)[1], self.served.attrs, whole=self._whole)
 
     @property
     def waits(self) -> bool:
@@ -164,7 +178,23 @@ def _counts(value: Json) -> list[int] | None:
     return [item for item in value if isinstance(item, int)]
 
 
-def _head(attrs: Mapping[str, Json]) -> tuple[list[tuple[bytes, bytes]], list[str]]:
+async def cancelled_again(found: ServedResponse) -> None:
+    """The reader was cancelled here while recording: wait until it is again."""
+    replay = answerer()
+    try:
+        if replay is not None:
+            await replay.turn_async(found.served)
+    finally:
+        found.close()
+
+
+def dropped(found: ServedResponse) -> None:
+    """The agent let the response go."""
+    with suppress(ReplayStop):  # it is latched: the next seam raises it
+        found.close()
+
+
+def _head(attrs: Mapping[str, Json], *, coded: bool = True) -> tuple[list[tuple[bytes, bytes]], list[str]]:
     """Headers as they are served, and the content encodings that their body must have."""
     pairs = attrs.get("headers")
     found: list[tuple[bytes, bytes]] = []
@@ -173,7 +203,7 @@ def _head(attrs: Mapping[str, Json]) -> tuple[list[tuple[bytes, bytes]], list[st
         if not isinstance(pair, list) or len(pair) != 2:
             continue
         name, value = str(pair[0]), str(pair[1])
-        if name.lower() == "content-encoding" and attrs.get("encoded") is not True:
+        if coded and name.lower() == "content-encoding" and attrs.get("encoded") is not True:
             named = [part.strip().lower() for part in value.split(",")]
             wanted = [coder for coder in named if coder not in ("", "identity")]
             if any(coder not in _WBITS for coder in wanted):

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.model.canonical import loads
-from agentdbg.model.records import Json
 from agentdbg.recording.calls import ReplayStop, Served
+from agentdbg.recording.error_trees import thawed
 from agentdbg.recording.revive import thaw
 
 if TYPE_CHECKING:
@@ -59,19 +59,24 @@ class RecordedError(Exception):
     """Stands for a recorded exception whose class this process does not have."""
 
 
-def rebuild_error(error: Mapping[str, Json]) -> BaseException:
+def rebuild_error(error: Mapping[str, Any]) -> BaseException:
     """Make the recorded exception again, without importing anything and without running code of the agent's.
 
     The class is looked up among the built-in exceptions and the modules that are loaded already.
     """
     kind = _exception_class(str(error.get("module", "")), str(error.get("type", "")))
     arguments = error.get("args")
-    values = arguments if isinstance(arguments, list) else [error.get("message")]
-    made = _constructed(kind, tuple(values)) or _filled(kind, tuple(values))
+    given = arguments if isinstance(arguments, list) else [error.get("message")]
+    values = tuple(thawed(each, rebuild_error) for each in given)
+    made = _constructed(kind, values) or _filled(kind, values)
     state = error.get("state")
     if isinstance(state, dict):
+        members = {name: thawed(value, rebuild_error) for name, value in state.items()}
+        for name in ("errno", "strerror") if isinstance(made, OSError) else ():
+            if members.get(name) is not None:  # no members of the object, and not set by every constructor
+                setattr(made, name, members.pop(name))
         with suppress(Exception):  # a class that keeps no members, or other ones now
-            vars(made).update(state)
+            vars(made).update(members)
     return made
 
 
