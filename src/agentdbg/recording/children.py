@@ -31,6 +31,10 @@ def install() -> None:
     if _installed or not launched.active:
         return
     _installed = True
+    for name in ("posix_spawn", "posix_spawnp"):
+        if hasattr(os, name):
+            setattr(os, name, _spawning(getattr(os, name)))
+    os.system = _system(os.system)
     on_import("subprocess", _patch_popen)
     on_import("multiprocessing.process", _patch_processes)
     on_import("multiprocessing.pool", _patch_pool)
@@ -103,6 +107,36 @@ def _patch_popen(module: ModuleType) -> None:
         original(self, *args, **kwargs)
 
     module.Popen.__init__ = init
+
+
+def _system(original: Callable[..., int]) -> Callable[..., int]:
+    @functools.wraps(original)
+    def system(command: Any) -> int:
+        place = _quiet(_place)
+        if place is None or launched.LAUNCH not in os.environ:
+            return original(command)
+        before = os.environ.get(SPAWN)
+        os.environ[SPAWN] = json.dumps(place)  # the shell gets this process's own variables
+        try:
+            return original(command)
+        finally:
+            if before is None:
+                os.environ.pop(SPAWN, None)
+            else:
+                os.environ[SPAWN] = before
+
+    return system
+
+
+def _spawning(original: Callable[..., int]) -> Callable[..., int]:
+    @functools.wraps(original)
+    def spawn(path: Any, argv: Any, env: Any, **kwargs: Any) -> int:
+        place = _quiet(_place)
+        if place is not None and isinstance(env, Mapping) and launched.LAUNCH in env:
+            env = {**env, SPAWN: json.dumps(place)}
+        return original(path, argv, env, **kwargs)
+
+    return spawn
 
 
 def _with_place(
@@ -199,17 +233,45 @@ def _patch_pool(module: ModuleType) -> None:
             make(*args, **kwargs)
 
     pool.__init__ = make_outside
-    for name in ("apply_async", "_map_async", "imap", "imap_unordered"):
+    pool.apply_async = _once_in_lane(pool.apply_async, module)
+    for name in ("_map_async", "imap", "imap_unordered"):
         setattr(pool, name, _each_in_lane(getattr(pool, name), module))
+
+
+class EachInLane(InLane):
+    """The same for the items of a ``map``: each comes with its number, which makes a lane of its own."""
+
+    def __init__(self, function: Callable[..., Any], place: dict[str, object], *, unpacked: bool) -> None:
+        super().__init__(function, place)
+        self.unpacked = unpacked
+
+    def __call__(self, *numbered: Any) -> Any:
+        number, *items = numbered if self.unpacked else numbered[0]
+        place = {**self.place, "lane": f"{self.place['lane']}.{number}", "forked_at": 0}
+        return InLane(self.function, place)(*items)
 
 
 def _each_in_lane(method: Callable[..., Any], module: ModuleType) -> Callable[..., Any]:
     @functools.wraps(method)
-    def with_lanes(self: object, func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        threads = isinstance(self, module.ThreadPool)  # those have lanes of their own already
-        return method(self, func if threads else _handed_over(func), *args, **kwargs)
+    def with_lanes(self: object, func: Callable[..., Any], iterable: Any, *args: Any, **kwargs: Any) -> Any:
+        handed = func if isinstance(self, module.ThreadPool) else _handed_over(func)  # threads have lanes already
+        if not isinstance(handed, InLane):
+            return method(self, func, iterable, *args, **kwargs)
+        unpacked = getattr(args[0] if args else kwargs.get("mapper"), "__name__", "") == "starmapstar"
+        each = EachInLane(func, handed.place, unpacked=unpacked)
+        numbered = ((number, *item) if unpacked else (number, item) for number, item in enumerate(iterable))
+        counted = list(numbered) if hasattr(iterable, "__len__") else numbered
+        return method(self, each, counted, *args, **kwargs)
 
     return with_lanes
+
+
+def _once_in_lane(method: Callable[..., Any], module: ModuleType) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def with_lane(self: object, func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        return method(self, func if isinstance(self, module.ThreadPool) else _handed_over(func), *args, **kwargs)
+
+    return with_lane
 
 
 def _quiet(function: Callable[[], Any]) -> Any:

@@ -7,6 +7,7 @@ before (a registry, a decorator, another module) calls the tool as well.
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 import warnings
@@ -41,6 +42,7 @@ def install(tools: Mapping[str, str]) -> None:
     if not plain:
         return
     on_every_import(_is_own, lambda module: _wrap_all(module, plain))
+    on_import("multiprocessing.spawn", lambda module: _wrap_spawned(module, plain))
     _watch_main(plain)
 
 
@@ -65,6 +67,22 @@ def _is_own(file: str) -> bool:
 def _wrap_all(module: ModuleType, tools: Mapping[str, str]) -> None:
     for name, effect in tools.items():
         _wrap_if_defined_in(vars(module), getattr(module, "__file__", None), name, effect)
+
+
+def _wrap_spawned(module: ModuleType, tools: Mapping[str, str]) -> None:
+    """In a spawned worker the script is loaded under another name, past the import system."""
+    for name in ("_fixup_main_from_path", "_fixup_main_from_name"):
+        original = getattr(module, name)
+
+        @functools.wraps(original)
+        def load(place: str, original: Callable[[str], object] = original) -> object:
+            made = original(place)
+            main = sys.modules.get("__mp_main__")
+            if main is not None:
+                _wrap_all(main, tools)
+            return made
+
+        setattr(module, name, load)
 
 
 def _wrap_if_defined_in(members: Mapping[str, Any], file: str | None, name: str, effect: str) -> bool:
