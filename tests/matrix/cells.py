@@ -28,6 +28,7 @@ class Cell:
         parallel: The two reads run at once, so in lanes of their own.
         agent: The framework has an agent, below which everything happens.
         in_process: The tools run in the program itself, not in a server of its own.
+        runs: How many calls of an agent the program makes, each a run.
         model_calls: How many turns the scene takes.
         core: Runs in the default suite: these variants.
     """
@@ -41,6 +42,7 @@ class Cell:
     parallel: bool = True
     agent: bool = True
     in_process: bool = True
+    runs: int = 1
     model_calls: int = 3
     core: tuple[str, ...] = ()
 
@@ -97,6 +99,10 @@ CELLS = (
     ),
     *(Cell("langgraph, create_react_agent", "langgraph_react", "langgraph", on) for on in _LANGGRAPHS),
     *(Cell("langgraph, StateGraph with ToolNode", "langgraph_nodes", "langgraph", on) for on in _LANGGRAPHS),
+    *(
+        Cell("langgraph, SqliteSaver", "langgraph_saved", "langgraph", on, ("sync", "async"), runs=2, model_calls=4)
+        for on in (versions.LANGGRAPH_SQLITE_NEW, versions.LANGGRAPH_SQLITE_OLD)
+    ),
     Cell("langchain, create_agent", "langchain_agent", "langchain", versions.LANGGRAPH_NEW),
     *(
         Cell("pydantic-ai", "pydantic_ai_agent", "pydantic-ai-slim", on, _ONE_STREAM)

@@ -19,28 +19,25 @@ TOKENS = (11, 7)
 _PAST_SEAMS = {"get_order": ["socket.connect"], "execute_refund": ["socket.connect", "ledger.txt"]}
 
 
-def problems(cell: Cell, run: Recorded, received: Sequence[Received]) -> list[str]:
-    """Everything that is wrong with the record of one run.
+def problems(cell: Cell, runs: Sequence[Recorded], received: Sequence[Received]) -> list[str]:
+    """Everything that is wrong with the record of a program.
 
     Args:
         cell: What was run.
-        run: Its record.
+        runs: Its runs, in order.
         received: What the server got meanwhile.
     """
     asked = [request for request in received if request.path.partition("?")[0] in FORMATS]
-    found = [
-        *(f"damaged: {line}" for line in run.source.problems()),
-        *_run(run),
-        *_model_calls(cell, run, asked),
-        *_tools(cell, run),
-        *_places(cell, run),
-        *_effects(cell, run),
-    ]
+    found = [*_model_calls(cell, runs, asked), *_tools(cell, runs)]
+    for run in runs:
+        found += [*_run(run), *_places(cell, run), *_effects(cell, run)]
     return found
 
 
 def _run(run: Recorded) -> Iterator[str]:
     summary = run.source.summary()
+    for line in run.source.problems():
+        yield f"damaged: {line}"
     if run.status is not RunStatus.OK:
         yield f"the run is {run.status}: {summary.error}"
     for hole in summary.holes:
@@ -52,13 +49,13 @@ def _run(run: Recorded) -> Iterator[str]:
             yield f"{step.kind} {step.name} is {step.status}: {step.error}"
 
 
-def _model_calls(cell: Cell, run: Recorded, asked: Sequence[Received]) -> Iterator[str]:
+def _model_calls(cell: Cell, runs: Sequence[Recorded], asked: Sequence[Received]) -> Iterator[str]:
     """Every request once, as the server got it, and its answer."""
-    steps = of_kind(run, Kind.MODEL)
+    steps = [(run, step) for run in runs for step in of_kind(run, Kind.MODEL)]
     if not len(steps) == len(asked) == cell.model_calls:
         yield f"{len(steps)} model calls recorded, {len(asked)} received, {cell.model_calls} expected"
         return
-    for number, (step, request) in enumerate(zip(steps, asked, strict=True), 1):
+    for number, ((run, step), request) in enumerate(zip(steps, asked, strict=True), 1):
         sent = request_of(run, step)
         if sent != request.json:
             yield f"model call {number}: {json.dumps(sent)} recorded, {request.body!r} received"
@@ -67,18 +64,25 @@ def _model_calls(cell: Cell, run: Recorded, asked: Sequence[Received]) -> Iterat
         if step.usage is not None and (step.usage.input, step.usage.output) not in (TOKENS, (None, None)):
             yield f"model call {number} used {step.usage}"
         answer = json.dumps(run.result(step), default=str) if step.result is not None else ""
-        expected = CLOSING if number == len(steps) else ("execute_refund" if number == len(steps) - 1 else "get_policy")
+        expected = _answer(number, cell)
         if expected not in answer:
             yield f"model call {number} answered {answer or 'nothing'}, without {expected!r}"
 
 
-def _tools(cell: Cell, run: Recorded) -> Iterator[str]:
+def _answer(number: int, cell: Cell) -> str:
+    """What stands in the answer to a model call: the scene has a text for each run at its end."""
+    if number > cell.model_calls - cell.runs:
+        return CLOSING
+    return "execute_refund" if number == cell.model_calls - cell.runs else "get_policy"
+
+
+def _tools(cell: Cell, runs: Sequence[Recorded]) -> Iterator[str]:
     """Every tool call once, with its arguments, result and effect."""
-    steps = of_kind(run, Kind.TOOL)
-    names = sorted(step.name for step in steps)
+    steps = [(run, step) for run in runs for step in of_kind(run, Kind.TOOL)]
+    names = sorted(step.name for _, step in steps)
     if names != sorted(RESULTS):
         yield f"tools recorded: {', '.join(names) or 'none'}"
-    for step in steps:
+    for run, step in steps:
         if step.name not in RESULTS:
             continue
         if (arguments := run.arguments(step)) != ARGUMENTS[step.name]:
@@ -104,12 +108,14 @@ def _places(cell: Cell, run: Recorded) -> Iterator[str]:
             yield f"{step.kind} {step.name} is below no agent"
         if Kind.TOOL in kinds or Kind.MODEL in kinds:
             yield f"{step.kind} {step.name} is below {', '.join(parent.name for parent in above)}"
+    tools = {step.name: step for step in of_kind(run, Kind.TOOL)}
+    if not tools:
+        return
     inside = [getattr(next(ancestors(run, step), None), "name", None) for step in of_kind(run, Kind.HTTP)]
     if cell.in_process and inside != ["get_policy"]:
         yield f"beside the model calls there are requests in {inside}, not one in get_policy"
-    lanes = {step.name: step.lane for step in of_kind(run, Kind.TOOL)}
-    apart = lanes.get("get_order") != lanes.get("get_policy")
-    if apart != cell.parallel:
+    lanes = {name: step.lane for name, step in tools.items()}
+    if (lanes.get("get_order") != lanes.get("get_policy")) != cell.parallel:
         yield f"the reads are in lanes {lanes.get('get_order')} and {lanes.get('get_policy')}"
 
 

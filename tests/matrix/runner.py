@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -74,15 +74,16 @@ def run(cell: Cell, variant: str, place: Path) -> Row:
         under = trial.start(server, "recorded", *trial.recording())
         row.note("unchanged", _differences(bare, under))
         received = list(server.requests)
-        url = server
         server.stop()
-        run_found = trial.recorded_run()
-        if isinstance(run_found, str):
-            row.note("record", [run_found])
+        runs = trial.recorded_runs()
+        names = [found.source.summary().run_id for found in runs]
+        if len(runs) != cell.runs or names[0] != RUN_ID:
+            row.note("record", [f"runs recorded: {', '.join(names) or 'none'}"])
             return row
-        with closing(run_found.source):
-            row.note("record", checks.problems(cell, run_found, received))
-        row.note("replay", trial.replays(url))
+        row.note("record", checks.problems(cell, runs, received))
+        for found in runs:
+            found.source.close()
+        row.note("replay", [problem for name in names for problem in trial.replays(server, name)])
     return row
 
 
@@ -165,21 +166,18 @@ class _Trial:
             ledger.read_text(encoding="utf-8") if ledger.exists() else "",
         )
 
-    def recorded_run(self) -> Recorded | str:
-        """The only run of the store, or what is there instead."""
+    def recorded_runs(self) -> list[Recorded]:
+        """The runs of the store, in order."""
         runs = recorded.runs(self.store) if self.store.is_dir() else []
-        if len(runs) != 1:
-            return f"{len(runs)} runs recorded, not one"
-        found = runs[0].source.summary().run_id
-        return runs[0] if found == RUN_ID else f"the run is called {found}"
+        return sorted(runs, key=lambda run: run.source.summary().started_at or 0)
 
-    def replays(self, server: ScriptedServer) -> list[str]:
-        """Replay against a dead port, the last time against one that counts who knocks."""
+    def replays(self, server: ScriptedServer, name: str) -> list[str]:
+        """Replay a run against a dead port, the last time against one that counts who knocks."""
         found: list[str] = []
         before = tree(self.outside)
         for number in range(1, REPLAYS + 1):
             with _counting(int(server.url.rpartition(":")[2]), really=number == REPLAYS) as knocks:
-                found += [f"replay {number}: {problem}" for problem in self._replay(server)]
+                found += [f"replay {number} of {name}: {problem}" for problem in self._replay(server, name)]
             if knocks:
                 found.append(f"replay {number}: {len(knocks)} connections to the server")
             if (after := tree(self.outside)) != before:
@@ -189,8 +187,8 @@ class _Trial:
                 break
         return found
 
-    def _replay(self, server: ScriptedServer) -> Iterator[str]:
-        words = ("--store", self.store, "replay", RUN_ID, "--exact", "--guard", "audit", "--json")
+    def _replay(self, server: ScriptedServer, name: str) -> Iterator[str]:
+        words = ("--store", self.store, "replay", name, "--exact", "--guard", "audit", "--json")
         done = program.agentdbg(*words, cwd=self.place, env=self.environment(server))
         try:
             said = json.loads(done.stdout)
@@ -202,7 +200,8 @@ class _Trial:
             yield json.dumps({name: said[name] for name in kept if said.get(name)}, ensure_ascii=False)[:3000]
             return
         counts = said["counts"]
-        if counts["refused"] or counts["unconsumed"] or counts["served"] < self.cell.model_calls + len(ARGUMENTS):
+        least = self.cell.model_calls + len(ARGUMENTS) if self.cell.runs == 1 else 1
+        if counts["refused"] or counts["unconsumed"] or counts["served"] < least:
             yield f"identical, but {counts}"
 
 

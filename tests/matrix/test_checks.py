@@ -32,7 +32,7 @@ def test_another_result_is_not_taken_for_it(value: object) -> None:
 
 def test_what_a_record_lacks_is_named(tmp_path: Path) -> None:
     run = tools_only(tmp_path, "get_order", "get_order")
-    wrong = "\n".join(checks.problems(FRAMEWORK, run, []))
+    wrong = "\n".join(checks.problems(FRAMEWORK, [run], []))
     assert "0 model calls recorded, 0 received, 3 expected" in wrong
     assert "tools recorded: get_order, get_order" in wrong
     assert "get_order has effect external, not read" in wrong
@@ -43,7 +43,7 @@ def test_what_a_record_lacks_is_named(tmp_path: Path) -> None:
 
 def test_a_call_with_other_arguments_is_named(tmp_path: Path) -> None:
     run = tools_only(tmp_path, "get_policy")
-    assert any("get_policy gave" in line for line in checks.problems(PLAIN, run, []))
+    assert any("get_policy gave" in line for line in checks.problems(PLAIN, [run], []))
 
 
 def tools_only(place: Path, *names: str) -> Recorded:
