@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 MAX_STATE = 64 * 1024 * 1024
 """Largest file whose state before the first write is kept, and largest that is hashed when it is read."""
+MOST_SEEN = 100_000
+"""Files of one run that are remembered as looked at."""
 MAX_WAITING = 16 * 1024 * 1024
 """Bytes of content that a process keeps for a run that has not begun."""
 COMPANIONS = ("-wal", "-journal")
@@ -78,24 +80,31 @@ class CapturedFiles:
         text = path if type(path) is str else os.fsdecode(path)  # type: ignore[arg-type]  # as the event has it
         return not (text.endswith((".pyc", ".so")) or text.startswith(self._places))
 
+    def is_news(self, path: object, run: RunRecording | None) -> bool:
+        """Whether a file that is opened for reading is not on the run's record as it is now. Quick."""
+        status = _status(path)
+        if status is None or not stat.S_ISREG(status.st_mode):
+            return False  # the program will be told, or it is no file
+        return run is None or _version(path, status) not in run.effects.seen_files
+
     def read(self, path: object, run: RunRecording | None, scope: Scope | None) -> None:
         """A file is about to be read."""
+        status = _status(path)
         target = os.path.realpath(os.fsdecode(path))  # type: ignore[arg-type]  # as the event has it
-        if not self.interesting(target) or self._is_ignored(target):
+        if status is None or not stat.S_ISREG(status.st_mode):
             return
-        try:
-            status = os.stat(target)
-        except OSError:
-            return  # the program will be told
-        if not stat.S_ISREG(status.st_mode) or self._is_held(target, status):
+        key = _version(path, status)
+        written = run is not None and target in run.effects.seen_files  # what it wrote itself is no material
+        if written or not self.interesting(target) or self._is_ignored(target) or self._is_held(target, status):
+            if run is not None and len(run.effects.seen_files) < MOST_SEEN:
+                run.effects.seen_files.add(key)
             return
-        if run is not None and target in run.effects.seen_files:
-            return  # what the program wrote itself is no material
-        key = (target, *_identity(status), status.st_mtime_ns, status.st_size)
         self._tell("read", target, partial(self._known, key, target, status), run, scope, key)
 
     def before_write(self, path: str, run: RunRecording | None, scope: Scope | None) -> None:
         """A file is about to be written or taken away: how it is now."""
+        if run is not None and path in run.effects.seen_files:
+            return
         status = _status(path)
         if (status is not None and not stat.S_ISREG(status.st_mode)) or self._is_ignored(path):
             return
@@ -263,11 +272,16 @@ def _content(path: str) -> bytes:
         os.close(descriptor)
 
 
-def _status(path: str) -> os.stat_result | None:
+def _status(path: object) -> os.stat_result | None:
     try:
-        return os.stat(path)
-    except (OSError, ValueError):
+        return os.stat(path)  # type: ignore[arg-type]  # as the event has it
+    except (OSError, ValueError, TypeError):
         return None
+
+
+def _version(path: object, status: os.stat_result) -> tuple[object, ...]:
+    """Tells a file as it is from another, and from itself when it has changed."""
+    return (path, status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size)
 
 
 def _identity(status: os.stat_result) -> tuple[int, int]:

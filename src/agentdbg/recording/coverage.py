@@ -252,8 +252,9 @@ def _opened(event: str, args: Args) -> None:
     files = state.files
     if files is None or not files.interesting(path) or innermost().f_code.co_filename.startswith(_IMPORTING):
         return
-    if witness() is not None:
-        files.read(path, *_standing())
+    run, scope = _standing()
+    if files.is_news(path, run) and witness() is not None:
+        files.read(path, run, scope)
         state.pending = state.pending or files.waits
 
 
