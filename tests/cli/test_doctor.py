@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.support.program import agentdbg, document
-from tests.support.run_records import make_store
+from tests.support.run_records import RunRecords, make_store
 
 
 def checks(*arguments: str | Path, env: dict[str, str] | None = None) -> dict[str, dict[str, str]]:
@@ -47,3 +48,45 @@ def test_the_key_is_named_by_its_origin_alone(tmp_path: Path) -> None:
     missing = checks(env={"AGENTDBG_REDACTION_KEY_FILE": str(tmp_path / "none")})
     assert missing["redaction/key"]["status"] == "warn"
     assert checks(env={"AGENTDBG_REDACTION": "off"})["redaction/key"]["status"] == "warn"
+
+
+def test_a_commands_python_is_looked_at(tmp_path: Path) -> None:
+    found = checks("--json", "--store", tmp_path / "later", "--", sys.executable, "agent.py")
+    assert found["program/python"]["status"] == "ok"
+    assert found["program/bootstrap"]["value"] == "loaded through PYTHONPATH"
+    assert found["seams/httpx"]["status"] == "ok"
+    assert found["seams/httpx"]["value"].startswith("httpx 0.")
+    assert found["seams/celery.app.base"]["status"] == "absent"
+    ignoring = checks("--json", "--", sys.executable, "-I", "agent.py")["program/bootstrap"]
+    assert ignoring["status"] == "warn"
+    assert f"'agentdbg doctor --fix -- {sys.executable}'" in ignoring["note"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (("--fix",), "--fix needs the Python to mend"),
+        (("--", "ls"), "no Python is seen in 'ls'"),
+        (("--", "/no/such/python"), "/no/such/python cannot be run"),
+    ],
+)
+def test_what_cannot_be_looked_at(arguments: tuple[str, ...], line: str) -> None:
+    done = agentdbg("doctor", *arguments)
+    assert done.returncode == 2
+    assert line in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_undeclared_tools_are_named_with_the_line_to_add(tmp_path: Path) -> None:
+    run = RunRecords(tmp_path / "store", "r-1")
+    run.tool("look", {}, attrs={"effect_declared": False})
+    run.tool("look up\x1b", {}, attrs={"effect_declared": False})
+    run.tool("known", {}, attrs={"effect_declared": False})
+    run.tool("said", {}, effect="read")
+    run.end()
+    (tmp_path / "agentdbg.toml").write_text('[tools]\nknown = "read"\n')
+    done = document("doctor", "--store", tmp_path / "store", cwd=tmp_path)
+    tools = {check["name"]: check["note"] for check in done["checks"] if check["area"] == "tools"}
+    assert list(tools) == ["look", "look up\x1b"]
+    assert 'look = "read"' in tools["look"]
+    assert '"look up\\u001b" = "read"' in tools["look up\x1b"]

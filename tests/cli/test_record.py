@@ -211,7 +211,7 @@ def test_a_program_that_is_switched_off_is_left_alone(agent: Path, tmp_path: Pat
 
 @pytest.mark.wide
 def test_the_inner_of_two_launches_records(agent: Path, tmp_path: Path) -> None:
-    inner = [
+    inner: list[str | Path] = [
         sys.executable,
         "-m",
         "agentdbg.cli.main",

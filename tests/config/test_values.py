@@ -28,6 +28,8 @@ def setting(kind: Type, *choices: str) -> Setting:
         ("list", "a, b,", ("a", "b")),
         ("list", ["a", "b"], ("a", "b")),
         ("table", {"a": ["x", "y"]}, {"a": "x,y"}),
+        ("table", " a = x ,b=y=z,", {"a": "x", "b": "y=z"}),
+        ("table", '{"a,b": "x"}', {"a,b": "x"}),
     ],
 )
 def test_a_value_is_read(kind: Type, raw: object, value: object) -> None:
@@ -48,7 +50,10 @@ def test_a_value_is_read(kind: Type, raw: object, value: object) -> None:
         ("seconds", "soon", "use a number of seconds"),
         ("list", 1, "use a list"),
         ("list", [1], "use a list"),
-        ("table", "x", "use a table"),
+        ("table", 5, "use a table"),
+        ("table", "x", "use NAME=VALUE"),
+        ("table", "=x", "use NAME=VALUE"),
+        ("table", '{"a"', "use NAME=VALUE"),
         ("table", {"a": 1}, "a: use a text"),
     ],
 )

@@ -9,9 +9,10 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from agentdbg.recording.launched import parsed
+from agentdbg.recording.launched import TAKES_A_VALUE, parsed
 
 _PYTHON = re.compile(r"(python|pypy)\d*(\.\d+)*[a-z]?(\.exe)?\Z", re.IGNORECASE)
+_VALUE_FOLLOWS = re.compile("[WXcm]")
 _RUNNERS = ("uv", "poetry", "pdm", "hatch", "rye", "pipenv")
 # fmt: off
 _RUNNER_VALUES = frozenset((
@@ -40,7 +41,13 @@ class Interpreter:
 
     def has(self, letter: str) -> bool:
         """Whether a one-letter option is given, alone or in a group (``-sE``)."""
-        return any(_has(option, letter) for option in self.options)
+        is_value = False
+        for option in self.options:
+            letters = "" if is_value or option.startswith("--") else _VALUE_FOLLOWS.split(option[1:], maxsplit=1)[0]
+            if letter in letters:
+                return True
+            is_value = not is_value and option in TAKES_A_VALUE
+        return False
 
     @property
     def ignores_environment(self) -> bool:
@@ -136,7 +143,3 @@ def _split(text: str) -> list[str]:
         return shlex.split(text)
     except ValueError:
         return text.split()
-
-
-def _has(option: str, letter: str) -> bool:
-    return bool(re.match(rf"-[a-zA-Z]*{letter}", option)) and not re.match(r"-[a-zA-Z]*?[WXcm]", option)
