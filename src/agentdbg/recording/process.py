@@ -28,6 +28,7 @@ from agentdbg.store.liveness import here as owner_here
 if TYPE_CHECKING:
     from agentdbg.model.fingerprint import VolatileRules
     from agentdbg.recording.calls import Answerer
+    from agentdbg.recording.encoding import Encoded
     from agentdbg.recording.run import RunRecording
     from agentdbg.recording.scope import Scope
 
@@ -74,6 +75,7 @@ class Recorder:
         self._prepared = False
         self._capturing: threading.Thread | None = None
         self._environment: dict[str, Json] | None = None
+        self.environment_text: Encoded | None = None
         self._waiting_for_environment: list[RunRecording] = []
 
     def warn(self, message: str) -> None:

@@ -243,7 +243,13 @@ class RunRecording:
 
     def write_environment(self, found: Mapping[str, object]) -> None:
         """Store the environment of the recording process."""
-        self._writer.event("environment", {"body": self.body(self.encode(found).data)})
+        encoded = self.recorder.environment_text
+        if encoded is None:
+            before = self.gate.count
+            encoded = self.encode(found)
+            if self.gate.count == before:  # nothing in it that this run's gate would have to know
+                self.recorder.environment_text = encoded
+        self._writer.event("environment", {"body": self._writer.store(encoded.data, encoded.digest)})
 
     def body(self, data: bytes) -> dict[str, object]:
         """Store redacted bytes; returns the reference as it stands in an event."""

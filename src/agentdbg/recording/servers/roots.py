@@ -81,7 +81,7 @@ class ServedRoot:
     """One request, in place of its run in the scopes of all that it started.
 
     Attributes:
-        draws_cut: Values of the clock are not kept any more.
+        drawing: Lanes with values of the clock that are not written down yet.
     """
 
     def __init__(self, recorder: Recorder, source: Source, *, runs: bool = True) -> None:
@@ -96,6 +96,7 @@ class ServedRoot:
         self._taken = not runs
         self._beginning = False
         self._draws_cut = False
+        self.drawing: set[Lane] = set()
         self._lock = threading.RLock()
 
     def scope(self) -> Unbegun:
@@ -175,7 +176,7 @@ class ServedRoot:
             run = RunRecording.start(recorder, name, entry={})
         finally:
             self._beginning = False
-        run.root = self._lane
+        run.root, run.drawing = self._lane, self.drawing
         facts = run.facts
         facts.root = number
         facts.started_at, began = self._began
@@ -184,9 +185,7 @@ class ServedRoot:
         facts.entry = recorder.guard(partial(self._source.entry, run, body, encoded.holes), {"args": body})
         run.save()
         self._lane.events -= 1
-        draws, self._lane.draws = self._lane.draws, []  # they belong below the root step
         step = run.begin(Scope(run, None, self._lane), Kind.AGENT, name, encoded)
-        self._lane.draws = [*draws, *self._lane.draws]
         step.began = began
         if self._draws_cut:
             what = "clock and random values before the first call are not pinned from some point: too many"
