@@ -94,6 +94,25 @@ def test_signals_to_the_launcher_alone_reach_the_program_once(counting: Path) ->
         assert launcher.wait(10) == 5
 
 
+def test_signals_to_the_whole_group_reach_the_program_once(counting: Path) -> None:
+    with launched(counting) as (launcher, _):
+        assert launcher.stdout is not None
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGTERM, signal.SIGUSR1):
+            os.killpg(launcher.pid, number)
+            assert launcher.stdout.readline() == f"GOT {number.name}\n"
+        assert launcher.stdout.readline() == "ALL SIGINT SIGTERM SIGHUP SIGTERM SIGUSR1\n"
+        assert launcher.wait(10) == 5
+    assert until(lambda: group_is_empty(launcher.pid))
+
+
+def group_is_empty(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
 def test_signals_that_the_program_sends_to_its_group_come_back_to_nobody(tmp_path: Path) -> None:
     program = tmp_path / "group.py"
     to_group = "os.kill(0, signal.SIGTERM); time.sleep(0.2); os.kill(0, signal.SIGUSR1)"
@@ -119,6 +138,7 @@ def test_the_program_goes_on_without_its_launcher(counting: Path) -> None:
         os.kill(pid, signal.SIGUSR1)
         assert launcher.stdout.read() == "GOT SIGUSR1\nALL SIGUSR1\n"
         assert until(lambda: gone(pid))
+        assert until(lambda: group_is_empty(launcher.pid))
 
 
 def test_dispositions_and_mask_are_handed_on(tmp_path: Path) -> None:
@@ -171,7 +191,7 @@ def test_keys_of_a_terminal_act_once_and_jobs_are_controlled(counting: Path) -> 
             shell.type(CTRL_Z)
             assert "Stopped" in shell.read("\nshell> ")
             shell.run("bg", "GOT SIGCONT")
-            shell.run("kill -USR1 $(jobs -p)", "ALL")
+            shell.run("kill -USR1 %1", "ALL")
             shown.append(shell.read("\n"))
             shell.run("wait %1; echo status=$?", "status=5")
     assert shown[0] == shown[1]

@@ -14,6 +14,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from agentdbg.recording.launch.witness import Witness
+
 FAULTS = ("SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGTRAP", "SIGSYS")
 """Raised by a process's own mistakes, which cannot be put off."""
 FROM_TERMINAL = ("SIGINT", "SIGQUIT", "SIGTSTP", "SIGTTIN", "SIGTTOU", "SIGWINCH", "SIGHUP")
@@ -147,9 +149,12 @@ class _Waiter:
         self.old_mask: set[int] = set(signal.pthread_sigmask(signal.SIG_BLOCK, self._waited))
         self.old_child_action = signal.getsignal(signal.SIGCHLD)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, it would take the child's status away
+        self._witness = Witness() if hasattr(signal, "sigwaitinfo") else None
 
     def restore(self) -> None:
         """As it was."""
+        if self._witness is not None:
+            self._witness.end()
         signal.signal(signal.SIGCHLD, self.old_child_action)
         signal.pthread_sigmask(signal.SIG_SETMASK, self.old_mask)
 
@@ -169,9 +174,11 @@ class _Waiter:
 
     def _next(self, pid: int) -> tuple[int, bool]:
         """The next signal, and whether it came to this process alone."""
-        if hasattr(signal, "sigwaitinfo"):
+        if self._witness is not None:
             info = signal.sigwaitinfo(self._waited)
-            return info.si_signo, info.si_code <= 0 and not _is_below(info.si_pid, pid)
+            sent = info.si_code <= 0 and info.si_signo not in (signal.SIGCHLD, signal.SIGCONT)
+            alone = sent and not self._witness.saw(info.si_signo) and not _is_below(info.si_pid, pid)
+            return info.si_signo, alone
         number = signal.sigwait(self._waited)
         return number, signal.Signals(number).name not in FROM_TERMINAL or not _in_foreground()
 
