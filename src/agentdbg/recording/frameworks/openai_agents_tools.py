@@ -15,6 +15,7 @@ from agentdbg.model.canonical import Opaque
 from agentdbg.recording import drive
 from agentdbg.recording.framework_calls import FrameworkTool, ToolDescription
 from agentdbg.recording.frameworks import approvals
+from agentdbg.recording.frameworks.mcp_annotations import effect_by
 from agentdbg.recording.frameworks.patches import MARK, missing, replace_function, replace_method
 from agentdbg.recording.hooks import on_import
 from agentdbg.recording.revive import freeze, thaw
@@ -93,7 +94,7 @@ def describe(tool: Any, context: Any, arguments: Any) -> ToolDescription | None:
         approved = approvals.as_approved(str(call_id), given)
         if approved is not None:
             attrs["as_approved"] = approved
-    return ToolDescription(name, given, mcp_effect(getattr(tool, "_mcp_annotations", None)), attrs)
+    return ToolDescription(name, given, effect_by(getattr(tool, "_mcp_annotations", None)), attrs)
 
 
 def _is_agent(tool: Any) -> bool:
@@ -127,15 +128,6 @@ def parsed(arguments: Any) -> Mapping[str, Any]:
     except ValueError:
         found = arguments
     return found if isinstance(found, dict) else {"input": found}
-
-
-def mcp_effect(annotations: Any) -> str | None:
-    """The side-effect level that an MCP server's annotations declare, if they do."""
-    for name, effect in (("read", "read"), ("destructive", "external")):
-        for key in (f"{name}OnlyHint", f"{name}_only_hint", f"{name}Hint", f"{name}_hint"):
-            if getattr(annotations, key, None) is True:
-                return effect
-    return None
 
 
 class InvocationCodec:
