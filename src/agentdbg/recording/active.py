@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from agentdbg.model.canonical import loads, narrowed_paths
@@ -64,10 +64,11 @@ class ActiveCall:
         found = await answerer.answer_async(call) if answerer is not None and call is not None else None
         return self._take(found)
 
-    def succeed(self, result: object) -> None:
+    def succeed(self, result: object, attrs: Mapping[str, object] | None = None) -> None:
         """The call returned."""
+        members = {"attrs": attrs} if attrs else None
         try:
-            self.run.end(self._outside, self.step, StepStatus.OK, self._returned(result))
+            self.run.end(self._outside, self.step, StepStatus.OK, self._returned(result), members=members)
         except Exception as error:
             self._end_without(StepStatus.OK, error)
         self.ended("ok", None)

@@ -46,6 +46,8 @@ SEAMS = (
     Seam("smolagents.agents", "frameworks.smolagents", "smolagents"),
     Seam("smolagents.tools", "frameworks.smolagents_tools", "smolagents"),
     Seam("mcp.client.stdio", "frameworks.mcp_stdio", "mcp"),
+    Seam("mcp.client.sse", "frameworks.mcp_http", "mcp"),
+    Seam("mcp.client.streamable_http", "frameworks.mcp_http", "mcp"),
     Seam("logging", "servers.logs", "logging"),
     Seam("starlette.applications", "servers.asgi", "starlette"),
     Seam("uvicorn.config", "servers.asgi_uvicorn", "uvicorn"),
