@@ -34,10 +34,41 @@ ANTHROPIC: dict[str, Json] = {
     "tools": [{"name": "add", "input_schema": {}}],
     "messages": [{"role": "user", "content": [{"type": "text", "text": "hi"}]}],
 }
+GEMINI: dict[str, Json] = {
+    "contents": [{"parts": [{"text": "hi"}]}, {"role": "model", "parts": []}],
+    "systemInstruction": {"parts": [{"text": "be brief"}]},
+    "tools": [{"googleSearch": {}}, {"functionDeclarations": [{"name": "add"}, {"name": "sub"}], "urlContext": {}}],
+    "generationConfig": {"temperature": 0},
+}
+CONVERSE: dict[str, Json] = {
+    "messages": [{"role": "user", "content": [{"text": "hi"}]}],
+    "system": [{"text": "be brief"}, {"cachePoint": {"type": "default"}}],
+    "toolConfig": {"tools": [{"toolSpec": {"name": "add"}}], "toolChoice": {"auto": {}}},
+}
+GENERATE: dict[str, Json] = {"model": "m", "prompt": "hi", "system": "be brief", "options": {"seed": 1}}
+COHERE: dict[str, Json] = {
+    "messages": [{"role": "user", "content": "hi"}],
+    "documents": ["a text", {"id": "d1", "data": {"t": "x"}}],
+}
+ODD: dict[str, Json] = {
+    "tools": [
+        {"functionDeclarations": 3},
+        {"functionDeclarations": [], "function_declarations": [1]},
+        {"functionDeclarations": [{"$segments": "tools"}]},
+        {"function_declarations": []},
+        7,
+    ],
+    "toolConfig": {"tools": [1]},
+    "systemInstruction": {"$segments": "@systemInstruction"},
+}
 
 
 @pytest.mark.parametrize(
-    "body", [CHAT, RESPONSES, RESPONSES_TEXT, ANTHROPIC, {}, {"messages": [], "tools": []}, {"system": "s"}]
+    "body",
+    [
+        *(CHAT, RESPONSES, RESPONSES_TEXT, ANTHROPIC, GEMINI, CONVERSE, GENERATE, COHERE, ODD),
+        *({}, {"messages": [], "tools": []}, {"system": "s"}, {"toolConfig": {"tools": []}}),
+    ],
 )
 def test_segments_give_the_request_back_key_order_included(body: dict[str, Json]) -> None:
     assert dumps_json(join_request(split_request(body))) == dumps_json(body)
@@ -58,20 +89,42 @@ def test_each_message_tool_and_system_text_is_a_segment_of_its_kind() -> None:
     assert [part.name for part in split_request(RESPONSES) if part.kind == "system"] == ["@instructions"]
 
 
+def test_segments_of_other_providers_are_of_the_same_kinds() -> None:
+    def named(body: dict[str, Json]) -> list[tuple[str, str]]:
+        return [(part.kind, part.name) for part in split_request(body)[1:]]
+
+    assert named(GEMINI) == [
+        ("tool_schema", "googleSearch"),
+        ("tool_schema", "add"),
+        ("tool_schema", "sub"),
+        ("system", "@systemInstruction"),
+        ("message", "user"),
+        ("message", "model"),
+    ]
+    assert named(CONVERSE) == [
+        ("tool_schema", "add"),
+        ("system", "@system[0]"),
+        ("system", "@system[1]"),
+        ("message", "user"),
+    ]
+    assert named(GENERATE) == [("system", "@system"), ("message", "@prompt")]
+    assert named(COHERE) == [("retrieved", "@documents[0]"), ("retrieved", "@documents[1]"), ("message", "user")]
+
+
 def test_a_growing_conversation_keeps_its_prefix() -> None:
     longer = {**CHAT, "messages": [*CHAT["messages"], {"role": "user", "content": "more"}]}  # type: ignore[misc]
     before, after = split_request(CHAT), split_request(longer)
     assert common_prefix(before, after) == len(before) == len(after) - 1
 
 
+INNER = st.text(max_size=8) | st.sampled_from(["$segments", "tools", "functionDeclarations", "function_declarations"])
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8) | st.just("$segments"), inner, max_size=3)
-    ),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(INNER, inner, max_size=3),
     max_leaves=8,
 )
-keys = st.sampled_from(["messages", "input", "tools", "system", "instructions", "model", "x"])
+NAMES = ["messages", "input", "contents", "tools", "toolConfig", "system", "instructions", "systemInstruction"]
+keys = st.sampled_from([*NAMES, "prompt", "documents", "model", "x"])
 
 
 @given(st.dictionaries(keys, json_values, max_size=5))

@@ -18,11 +18,16 @@ from hypothesis import strategies as st
 from agentdbg.model.canonical import loads
 from agentdbg.model.records import Kind, RunStatus, StepStatus
 from agentdbg.recording.http_stream import StreamEnd, StreamRecord
+from agentdbg.recording.providers import text_channels
 from agentdbg.recording.sse import SseSplitter
-from agentdbg.recording.stream_event import Framing
+from agentdbg.recording.stream_array import ArrayFraming
+from agentdbg.recording.stream_event import Framing, StreamEvent
+from agentdbg.recording.stream_frames import FrameFraming
+from agentdbg.recording.stream_lines import LineFraming
 from agentdbg.redaction.gate import Gate
 from agentdbg.redaction.keys import RedactionKey
 from tests.support import provider_formats as formats
+from tests.support import provider_servers as servers
 from tests.support.http_lab import HttpLab
 from tests.support.provider_formats import Said
 from tests.support.scripted_server import Reply
@@ -218,3 +223,72 @@ def _ref(members: dict[str, Any]) -> Any:
     from agentdbg.store.journal import ref_from
 
     return ref_from(members)
+
+
+def other_stream(shape: str, text: str, size: int) -> tuple[bytes, str, Framing]:
+    """A stream that says a text in small pieces: its bytes, its provider, and how it is cut into events."""
+    pieces = [text[at : at + size] for at in range(0, len(text), size)]
+    candidates = [{"candidates": [{"content": {"parts": [{"text": piece}]}, "index": 0}]} for piece in pieces]
+    candidates.append({"candidates": [{"finishReason": "STOP", "index": 0}]})
+    if shape == "array":
+        texts = [json.dumps(one, ensure_ascii=False).encode() for one in candidates]
+        return b"[" + b",\r\n".join(texts) + b"]", "google.gemini", ArrayFraming()
+    if shape == "lines":
+        rows = [{"message": {"content": piece}, "done": False} for piece in pieces]
+        return b"".join(servers.line(row) for row in [*rows, {"done": True}]), "ollama.chat", LineFraming()
+    if shape == "frames":
+        deltas = [{"contentBlockIndex": 0, "delta": {"text": piece}, "p": "abcdefghijk"} for piece in pieces]
+        frames = [servers.event_frame("contentBlockDelta", delta) for delta in deltas]
+        stop = servers.event_frame("messageStop", {"stopReason": "end_turn"})
+        return b"".join([*frames, stop]), "bedrock.converse", FrameFraming()
+    deltas = [{"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": p}} for p in pieces]
+    frames = [servers.wrapped_frame(one) for one in [*deltas, {"type": "message_stop"}]]
+    return b"".join(frames), "anthropic.messages", FrameFraming()
+
+
+SHAPES = ("array", "lines", "frames", "wrapped")
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("size", [1, 7, 100])
+def test_every_byte_and_boundary_of_other_framings_is_kept(shape: str, size: int) -> None:
+    text = "Grüße, 日本 🙂 " * 9
+    body, provider, framing = other_stream(shape, text, 5)
+    kept, end, _ = recorded(cut(body, size), provider, framing)
+    assert kept == body and end.attrs["chunks"] == [len(piece) for piece in cut(body, size)]
+    assert end.complete and end.response is not None
+    assert text in json.dumps(end.response.output, ensure_ascii=False)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("kind", ["openai", "pem", "phone", "email", "jwt"])
+def test_a_secret_in_other_framings_is_nowhere_and_what_is_kept_is_valid(shape: str, kind: str) -> None:
+    secret = SECRETS[kind]
+    body, provider, framing = other_stream(shape, f"take {secret} and go " + "on " * 200, 9)
+    kept, end, run = recorded(cut(body, 33), provider, framing)
+    assert end.response is not None and end.complete and "chunks" not in end.attrs
+    assert run.gate.text(secret) in json.dumps(end.response.output, ensure_ascii=False)
+    fresh = type(framing)()
+    events = [*fresh.feed(kept), *fresh.finish()]
+    assert fresh.rest() == b"" and sum(end.attrs["chunk_events"]) == len(events) - (shape == "array")  # type: ignore[call-overload]
+    seen = kept + "".join(event.data or "" for event in events).encode()
+    joined = "".join(str(row[0]) for event in events if event.data for row in _texts(provider, event))
+    for piece in (secret, json.dumps(secret)[1:-1], secret[:20], secret[-20:]):
+        if len(piece) >= 10:
+            assert piece.encode() not in seen and piece not in joined
+    assert run.gate.text(secret) in joined
+
+
+def _texts(provider: str, event: StreamEvent) -> list[tuple[object, ...]]:
+    channels = text_channels(provider, event.event, json.loads(event.data or "null"))
+    return [(holder[member],) for _, holder, member in channels]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("left", [1, 11, 40, 90])
+def test_a_stream_of_other_framings_that_is_given_up_is_kept_as_far_as_it_came(shape: str, left: int) -> None:
+    body, provider, framing = other_stream(shape, "one two three four five six", 6)
+    body = body[:-left]
+    kept, end, _ = recorded(cut(body, 50), provider, framing)
+    assert kept == body and sum(end.attrs["chunks"]) == len(body)  # type: ignore[call-overload]
+    assert end.response is not None

@@ -10,7 +10,20 @@ from hypothesis import strategies as st
 
 from agentdbg.model.canonical import dumps
 from agentdbg.model.records import Json
-from agentdbg.recording.providers import CHAT, MESSAGES, RESPONSES, Assembler, text_channels
+from agentdbg.recording.providers import (
+    CHAT,
+    COHERE,
+    CONVERSE,
+    GEMINI,
+    MESSAGES,
+    OLLAMA_CHAT,
+    OLLAMA_GENERATE,
+    RESPONSES,
+    Assembler,
+    text_channels,
+)
+
+ALL = [CHAT, RESPONSES, MESSAGES, GEMINI, OLLAMA_CHAT, OLLAMA_GENERATE, COHERE, CONVERSE]
 
 KINDS = [
     "error",
@@ -39,6 +52,20 @@ KINDS = [
     "response.",
     "response.completed",
     ".delta",
+    "message-start",
+    "content-start",
+    "content-delta",
+    "tool-call-start",
+    "tool-call-delta",
+    "tool-plan-delta",
+    "citation-start",
+    "message-end",
+    "messageStart",
+    "contentBlockStart",
+    "contentBlockDelta",
+    "messageStop",
+    "metadata",
+    "exception:throttlingException",
 ]
 MEMBERS = [
     "type",
@@ -73,6 +100,19 @@ MEMBERS = [
     "commands",
     "role",
     "model",
+    "candidates",
+    "parts",
+    "finishReason",
+    "promptFeedback",
+    "functionCall",
+    "done",
+    "thinking",
+    "tool_plan",
+    "contentBlockIndex",
+    "start",
+    "toolUse",
+    "reasoningContent",
+    "toolResult",
 ]
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-1, 2) | st.sampled_from(["", "a", "b"]) | st.sampled_from(KINDS),
@@ -83,7 +123,7 @@ EVENTS = st.tuples(st.sampled_from(KINDS) | st.none(), st.dictionaries(st.sample
 
 
 @settings(deadline=None)
-@given(provider=st.sampled_from([CHAT, RESPONSES, MESSAGES, "another"]), events=st.lists(EVENTS, max_size=6))
+@given(provider=st.sampled_from([*ALL, "another"]), events=st.lists(EVENTS, max_size=6))
 def test_odd_streams_never_raise_and_are_never_changed(provider: str, events: list[tuple[str | None, Json]]) -> None:
     before = copy.deepcopy(events)
     assembler = Assembler(provider)
@@ -95,7 +135,7 @@ def test_odd_streams_never_raise_and_are_never_changed(provider: str, events: li
     assert events == before
 
 
-@pytest.mark.parametrize("provider", [CHAT, RESPONSES, MESSAGES])
+@pytest.mark.parametrize("provider", ALL)
 def test_a_stream_without_events_has_no_output(provider: str) -> None:
     assembler = Assembler(provider)
     assembler.feed(None, "[DONE]")
@@ -118,7 +158,20 @@ def test_the_channels_carry_exactly_the_assembled_text(pieces: list[str]) -> Non
     chat = [{"choices": [{"index": 0, "delta": {"content": piece}}]} for piece in pieces]
     response = [{"type": "response.output_text.delta", "output_index": 0, "delta": piece} for piece in pieces]
     message = [{"type": "content_block_delta", "index": 0, "delta": {"thinking": piece}} for piece in pieces]
-    for provider, events in ((CHAT, chat), (RESPONSES, response), (MESSAGES, message)):
+    gemini = [{"candidates": [{"content": {"parts": [{"text": piece}]}}]} for piece in pieces]
+    ollama = [{"message": {"content": piece}} for piece in pieces]
+    generated = [{"response": piece} for piece in pieces]
+    delta = "content-delta"
+    cohere = [{"type": delta, "index": 0, "delta": {"message": {"content": {"text": piece}}}} for piece in pieces]
+    converse = [{"type": "contentBlockDelta", "contentBlockIndex": 0, "delta": {"text": piece}} for piece in pieces]
+    others = ((GEMINI, gemini), (OLLAMA_CHAT, ollama), (OLLAMA_GENERATE, generated), (COHERE, cohere))
+    for provider, events in (
+        (CHAT, chat),
+        (RESPONSES, response),
+        (MESSAGES, message),
+        *others,
+        (CONVERSE, converse),
+    ):
         assembler = Assembler(provider)
         for event in events:
             assembler.feed(None, event)  # type: ignore[arg-type]
@@ -135,6 +188,11 @@ def _only_text(output: Json) -> Json:
         else:
             assert isinstance(found, dict)
             found = next(
-                found[key] for key in ("choices", "output", "message", "content", "text", "thinking") if key in found
+                found[key]
+                for key in (
+                    *("choices", "candidates", "output", "message", "content", "parts"),
+                    *("text", "thinking", "response"),
+                )
+                if key in found
             )
     return found

@@ -279,10 +279,24 @@ def chat(asked: Asked) -> Answer:
     request = {"model": asked.body.get("model") or "agent-model", **asked.body}
     if not asked.body.get("stream"):
         return Answer(JSON, json.dumps(formats.chat_whole(request, asked.said)).encode())
+    if "/mistral/" in asked.path and asked.said.tool_calls:
+        return _whole_calls(formats.chat_whole(request, asked.said))
     events = [sse(*event) for event in formats.chat_events(request, asked.said)]
     if asked.word == "broken":
         events = [*events[:3], sse(None, {"error": {"message": "the server failed", "type": "server_error"}})]
     return Answer(SSE, pieces=tuple(events))
+
+
+def _whole_calls(answer: dict[str, Any]) -> Answer:
+    """A stream in which tool calls are not cut: Mistral's."""
+    (choice,) = answer["choices"]
+    calls = [{**call, "index": index} for index, call in enumerate(choice["message"]["tool_calls"])]
+    chunk = {**answer, "object": "chat.completion.chunk"}
+    del chunk["usage"]
+    first = {"index": 0, "delta": {"role": "assistant", "content": ""}, "finish_reason": None}
+    last = {"index": 0, "delta": {"content": "", "tool_calls": calls}, "finish_reason": "tool_calls"}
+    chunks = [{**chunk, "choices": [first]}, {**chunk, "choices": [last], "usage": answer["usage"]}]
+    return Answer(SSE, pieces=(*(sse(None, one) for one in chunks), sse(None, "[DONE]")))
 
 
 def responses(asked: Asked) -> Answer:

@@ -106,7 +106,8 @@ class _Cut:
         if key == "prompt" and isinstance(value, str):
             return self._outside(self.documents, "message", key, value)
         if key in _MESSAGES and isinstance(value, list) and self._first("messages"):
-            self.messages = [Part(_message_kind(item), _role(item), item) for item in value]
+            default = "user" if key == "contents" else ""
+            self.messages = [Part(_message_kind(item), _role(item) or default, item) for item in value]
             return {PLACE: "messages"}
         if key == "tools" and isinstance(value, list) and self._first("tools"):
             return self._tools(value)
