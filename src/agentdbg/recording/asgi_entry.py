@@ -75,7 +75,7 @@ def body_value(raw: bytes, content_type: str, gate: Gate) -> object:
 
 def way_of(raw: bytes, value: object) -> str | None:
     """How the JSON of a body is written; ``None`` where a replay would write it in another way."""
-    if isinstance(value, str | bytes):
+    if isinstance(value, bytes) or (isinstance(value, str) and not _is_json_text(raw, value)):
         return "text"
     for way, write in _WRITERS.items():
         if write(value).encode("utf-8", "surrogatepass") == raw:
@@ -83,13 +83,17 @@ def way_of(raw: bytes, value: object) -> str | None:
     return None
 
 
+def _is_json_text(raw: bytes, value: str) -> bool:
+    return raw.lstrip()[:1] == b'"' and value.encode("utf-8", "surrogatepass") != raw
+
+
 def body_bytes(value: object, way: str) -> bytes:
-    """A body as it was sent."""
+    """A body as it was sent; JSON that was written in another way than those known here, compactly."""
     if isinstance(value, bytes):
         return value
     if isinstance(value, str) and way == "text":
         return value.encode("utf-8", "surrogatepass")
-    return b"" if value is None else _WRITERS.get(way, _WRITERS["compact"])(value).encode("utf-8", "surrogatepass")
+    return _WRITERS.get(way, _WRITERS["compact"])(value).encode("utf-8", "surrogatepass")
 
 
 def scope_facts(scope: Mapping[str, Any], gate: Gate) -> dict[str, object]:

@@ -49,7 +49,8 @@ async def _serve(app: Any, facts: Mapping[str, Any], arguments: Mapping[str, Any
         raise CannotStart("recording is switched off (AGENTDBG=off)")
     state: dict[str, Any] = {}
     lifespan = await _started(app, state)
-    client = _Client(body_bytes(arguments.get("body"), str(facts.get("written", "compact"))))
+    written = str(facts.get("written", "compact"))
+    client = _Client(body_bytes(arguments["body"], written) if "body" in arguments else b"")
     request = AsgiRequest(
         found,
         scope_of(facts, arguments, state),
