@@ -27,6 +27,10 @@ _INPUT_CAUSES = {
     "tools": "input.tool_schema",
     "system": "input.system",
     "instructions": "input.system",
+    "systemInstruction": "input.system",
+    "system_instruction": "input.system",
+    "toolConfig": "input.tool_schema",
+    "prompt": "input.history",
 }
 _PLACEHOLDER = re.compile("⟦R:[^⟧]*⟧")
 
@@ -212,7 +216,7 @@ def _request(source: RunSource, segments: Sequence[Segment]) -> Json:
 
 def _input_cause(path: str, *requests: Json) -> str:
     top = path.removeprefix("$").lstrip(".").partition(".")[0].partition("[")[0]
-    if top in ("messages", "input"):
+    if top in ("messages", "input", "contents"):
         roles = {_role(request, top, path) for request in requests}
         return "input.system" if roles & {"system", "developer"} else "input.history"
     return _INPUT_CAUSES.get(top, "input.parameters")
