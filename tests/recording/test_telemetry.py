@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentdbg.model.records import Kind
+from agentdbg.recording import telemetry
 from agentdbg.recording.telemetry import recognise
 from tests.support.http_lab import HttpLab
 from tests.support.plain_server import PlainServer
@@ -155,3 +156,13 @@ def test_telemetry_reaches_its_receiver_but_neither_the_record_nor_a_replay(lab:
     for _ in range(3):
         outcome = lab.replay_without_server()
         assert (outcome.verdict, outcome.unconsumed) == ("identical", 0), outcome.reason
+
+
+@pytest.mark.parametrize("row", telemetry._TABLE, ids=lambda row: row.path)
+def test_the_quick_look_at_a_path_lets_every_row_of_the_table_through(row: telemetry._Endpoint) -> None:
+    @settings(max_examples=40, database=None)
+    @given(st.from_regex(row.path))
+    def let_through(path: str) -> None:
+        assert any(hint in path for hint in telemetry._HINTS), path
+
+    let_through()

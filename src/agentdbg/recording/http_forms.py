@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from email.message import Message
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -28,6 +27,8 @@ def parts_of(content_type: str, content: bytes, gate: Gate) -> list[dict[str, ob
 def _boundary(content_type: str) -> bytes | None:
     if not content_type.strip().lower().startswith("multipart/"):
         return None
+    from email.message import Message  # not for every program: it takes longer than all of this
+
     head = Message()
     head["content-type"] = content_type
     found = head.get_boundary()
@@ -38,17 +39,15 @@ def _part(piece: bytes, gate: Gate) -> dict[str, object] | None:
     head, empty, content = piece.removeprefix(b"\r\n").partition(b"\r\n\r\n")
     if not empty:
         return None
-    headers = Message()
-    for line in head.split(b"\r\n"):
-        name, _, value = line.decode("utf-8", "replace").partition(":")
-        headers[name.strip()] = value.strip()
+    lines = [line.decode("utf-8", "replace").partition(":") for line in head.split(b"\r\n")]
+    headers = {name.strip().lower(): value.strip() for name, _, value in lines}
     found: dict[str, object] = {}
     for name in _KEPT:
-        param = _param(str(headers.get("content-disposition", "")), name)
+        param = _param(headers.get("content-disposition", ""), name)
         if param is not None:
             found[name] = param
     if "content-type" in headers:
-        found["type"] = str(headers["content-type"])
+        found["type"] = headers["content-type"]
     found["content"] = _content(found, content, gate)
     return found
 

@@ -8,6 +8,7 @@ body. What changes the program (feature flags, prompts, settings) is not telemet
 
 from __future__ import annotations
 
+import functools
 import re
 import zlib
 from collections.abc import Callable, Sequence
@@ -35,14 +36,16 @@ class Reply:
         return [*kind, ("content-length", str(len(self.body)))] if self.status != 204 else kind
 
 
-@dataclass(frozen=True, slots=True)
 class _Sent:
     """A request that may be telemetry; ``content`` is ``None`` when it is streamed."""
 
-    host: str
-    query: str
-    headers: dict[str, str]
-    content: bytes | None
+    __slots__ = ("content", "headers", "host", "query")
+
+    def __init__(self, host: str, query: str, headers: dict[str, str], content: bytes | None) -> None:
+        self.host = host
+        self.query = query
+        self.headers = headers
+        self.content = content
 
     @property
     def kind(self) -> str:
@@ -61,15 +64,20 @@ class _Sent:
 
 
 Test = Callable[[_Sent], bool]
+Answer = tuple[int, str, bytes]
 
 
-@dataclass(frozen=True, slots=True)
 class _Endpoint:
-    name: str
-    path: re.Pattern[str]
-    test: Test
-    reply: tuple[int, str, bytes] = (200, "application/json", b"{}")
-    methods: tuple[str, ...] = ("POST",)
+    """One row of the table: what a request must be like, and the answer."""
+
+    __slots__ = ("methods", "name", "path", "reply", "test")
+
+    def __init__(self, name: str, path: str, test: Test, reply: Answer, methods: tuple[str, ...]) -> None:
+        self.name = name
+        self.path = path
+        self.test = test
+        self.reply = reply
+        self.methods = methods
 
 
 def recognise(method: str, host: str, path: str, query: str, headers: Headers, content: bytes | None) -> Reply | None:
@@ -79,17 +87,18 @@ def recognise(method: str, host: str, path: str, query: str, headers: Headers, c
         host: Host, with a port or without.
         content: The body as it is sent, ``None`` when it is streamed.
     """
-    if _PATHS.search(path) is None:
+    if not any(hint in path for hint in _HINTS):
         return None
-    sent: _Sent | None = None
-    for row in _TABLE:
-        if row.path.search(path) is None or method.upper() not in row.methods:
-            continue
-        if sent is None:
-            sent = _Sent(_bare(host), query, {name.lower(): value for name, value in headers}, content)
-        if row.test(sent):
-            return _answer(row, sent)
-    return None
+    rows = _rows_for(path)
+    if not rows:
+        return None
+    sent = _Sent(_bare(host), query, {name.lower(): value for name, value in headers}, content)
+    return next((_answer(row, sent) for row in rows if method.upper() in row.methods and row.test(sent)), None)
+
+
+@functools.lru_cache(maxsize=256)
+def _rows_for(path: str) -> tuple[_Endpoint, ...]:
+    return tuple(row for row in _TABLE if re.search(row.path, path) is not None)
 
 
 def _answer(row: _Endpoint, sent: _Sent) -> Reply:
@@ -169,6 +178,7 @@ def _key(prefix: str) -> Test:
 
 _PROTOBUF = "application/x-protobuf"
 _AS_SENT = "as sent"
+_EMPTY = (200, "application/json", b"{}")
 _NOTHING = (204, "", b"")
 _LANGSMITH = _at("smith.langchain.com")
 _DONE = (202, "application/json", b"{}")
@@ -177,9 +187,8 @@ _DATADOG = _at("datadoghq.com", "datadoghq.eu", "ddog-gov.com")
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 
 
-def _row(name: str, path: str, test: Test, reply: tuple[int, str, bytes] | None = None, *methods: str) -> _Endpoint:
-    given = {} if reply is None else {"reply": reply}
-    return _Endpoint(name, re.compile(path), test, **given, methods=methods or ("POST",))
+def _row(name: str, path: str, test: Test, reply: Answer | None = None, *methods: str) -> _Endpoint:
+    return _Endpoint(name, path, test, reply or _EMPTY, methods or ("POST",))
 
 
 _TABLE = (
@@ -194,7 +203,7 @@ _TABLE = (
         r"/api/\d+/(envelope|store)/?\Z",
         _either(_header("x-sentry-auth", "sentry_"), lambda sent: "sentry_key=" in sent.query),
     ),
-    _row("PostHog", r"\A/(batch|capture|e|i/v0/e)/?\Z", _POSTHOG, (200, "application/json", b'{"status":1}')),
+    _row("PostHog", r"\A/(batch/?|capture/?|e/|i/v0/e/)\Z", _POSTHOG, (200, "application/json", b'{"status":1}')),
     _row("Datadog", r"\A/v0\.[3-7]/(traces|stats)\Z", _header("datadog-meta-lang"), None, "POST", "PUT"),
     _row(
         "Datadog",
@@ -216,7 +225,7 @@ _TABLE = (
     _row("Opik", r"/v1/private/(traces|spans)/batch\Z", _members(("traces", "spans")), _NOTHING),
     _row("Braintrust", r"\A/logs3\Z", _at("braintrust.dev", "braintrustdata.com")),
     _row("Weave", r"/call/(start|end|upsert_batch)\Z", _at("trace.wandb.ai")),
-    _row("AgentOps", r"\A/v\d/", _at("api.agentops.ai"), None, "POST", "PUT"),
+    _row("AgentOps", r"/v\d/(create|update)_(session|events|agent)\Z", _at("api.agentops.ai")),
     _row("Honeycomb", r"\A/1/(batch|events)/", _header("x-honeycomb-team")),
     _row("Elastic APM", r"\A/intake/v2/events\Z", lambda sent: sent.kind == "application/x-ndjson", (202, "", b"")),
     _row(
@@ -231,7 +240,13 @@ _TABLE = (
     _row("Zipkin", r"/api/v2/spans\Z", lambda sent: _is_zipkin(sent.json()), (202, "", b"")),
     _row("Hugging Face", r"\A/api/telemetry/", _at("huggingface.co"), _NOTHING, "HEAD", "GET", "POST"),
 )  # fmt: skip
-_PATHS = re.compile("|".join(f"(?:{row.path.pattern})" for row in _TABLE))
+_HINTS = (
+    "/traces", "/metrics", "/logs", "/runs", "/info", "/envelope", "/store", "/batch", "/capture", "/e/", "/stats",
+    "/apmtelemetry", "/llm", "/spans", "/series", "/evp_proxy/", "/ingestion", "/call/", "/create_", "/update_",
+    "/intake/", "/agent_listener/", "/trace/", "/metric/", "/log/", "/track", "/import", "/engage", "/httpapi",
+    "/telemetry/", "/events",
+)  # fmt: skip
+"""Each row's paths have one of these in them: most requests are told by that, before any pattern is made."""
 
 
 def _is_zipkin(found: object) -> bool:
