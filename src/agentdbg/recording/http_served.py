@@ -158,7 +158,23 @@ def body_pieces(served: Served) -> list[bytes]:
     ends = [*accumulate(counts, initial=0)]
     pieces = [b"".join(events[start:end]) for start, end in pairwise(ends)]
     rest = b"".join(events[ends[-1] :])
-    return [*pieces[:-1], pieces[-1] + rest] if pieces else [rest]
+    return _spread([*pieces[:-1], pieces[-1] + rest]) if pieces else [rest]
+
+
+def _spread(pieces: list[bytes]) -> list[bytes]:
+    """Let a piece in which no event ended have its share of the next: clients pass over an empty one and read on."""
+    found: list[bytes] = []
+    held = b""
+    waiting = 0
+    for piece in pieces:
+        held += piece
+        waiting += 1
+        if len(held) >= waiting:
+            share = len(held) // waiting
+            found += [held[i * share : (i + 1) * share] for i in range(waiting - 1)]
+            found.append(held[(waiting - 1) * share :])
+            held, waiting = b"", 0
+    return [*found, *([held] + [b""] * (waiting - 1) if waiting else [])]
 
 
 def _split(body: bytes, sizes: Sequence[int] | None) -> list[bytes]:
