@@ -202,6 +202,13 @@ def test_no_place_for_the_launch_is_said_and_harms_nothing(tmp_path: Path) -> No
     assert said(done).startswith("agentdbg: nothing was recorded: ")
 
 
+def test_a_library_of_an_unknown_shape_is_said_and_harms_nothing(tmp_path: Path) -> None:
+    (tmp_path / "httpx.py").write_text("__version__ = '99'\n")
+    done = record([python(), "-c", "import httpx; print(httpx.__version__)"], tmp_path)
+    assert (done.status, done.stdout) == (0, b"99\n")
+    assert said(done).startswith("agentdbg: not everything was recorded: httpx is not covered: ")
+
+
 def test_a_program_that_is_switched_off_is_left_alone(agent: Path, tmp_path: Path) -> None:
     done = record([python(), "agent.py"], tmp_path, env={"AGENTDBG": "off"})
     assert (done.status, done.stdout) == (3, b"(2, 2)\n")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from agentdbg.recording import launched
+
 TYPE_CHECKING = False  # as typing has it: importing typing takes longer than all of this
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -47,6 +49,7 @@ def _call(function: Hook, module: ModuleType) -> None:
         function(module)
     except Exception as error:
         problems.append(f"{module.__name__} is not covered: {type(error).__name__}: {error}")
+        launched.tell("warned", reason=problems[-1])
 
 
 class _Finder:

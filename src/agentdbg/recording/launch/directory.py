@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import stat
 import tempfile
 import time
 from collections.abc import Mapping
@@ -122,15 +123,18 @@ def _package_root() -> str:
 
 def _sweep() -> None:
     """Remove directories of earlier launches that nobody uses any more."""
-    with suppress(OSError):
-        for entry in os.scandir(tempfile.gettempdir()):
-            if entry.name.startswith(PREFIX) and entry.is_dir(follow_symlinks=False) and _is_stale(entry):
+    with suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:
+        for entry in entries:
+            if entry.name.startswith(PREFIX) and _is_stale(entry):
                 shutil.rmtree(entry.path, ignore_errors=True)
 
 
 def _is_stale(entry: os.DirEntry[str]) -> bool:
-    facts = entry.stat(follow_symlinks=False)
-    if hasattr(os, "getuid") and facts.st_uid != os.getuid():
+    try:
+        facts = entry.stat(follow_symlinks=False)
+    except OSError:
+        return False  # its own launcher has just removed it
+    if not stat.S_ISDIR(facts.st_mode) or (hasattr(os, "getuid") and facts.st_uid != os.getuid()):
         return False
     return facts.st_mtime < time.time() - KEPT_S and not any(map(_is_alive, read(entry.path).pids))
 
