@@ -47,6 +47,11 @@ class Cell:
     core: tuple[str, ...] = ()
 
     @property
+    def nodes(self) -> bool:
+        """The framework's tools run in nodes of a graph."""
+        return self.program.startswith("lang")
+
+    @property
     def name(self) -> str:
         """Short and unique."""
         return f"{self.program}-{self.age}"

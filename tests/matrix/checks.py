@@ -106,6 +106,8 @@ def _places(cell: Cell, run: Recorded) -> Iterator[str]:
         kinds = [parent.kind for parent in above]
         if cell.agent and Kind.AGENT not in kinds:
             yield f"{step.kind} {step.name} is below no agent"
+        if cell.nodes and kinds[:1] != [Kind.NODE]:
+            yield f"{step.kind} {step.name} is in no node of the graph"
         if Kind.TOOL in kinds or Kind.MODEL in kinds:
             yield f"{step.kind} {step.name} is below {', '.join(parent.name for parent in above)}"
     tools = {step.name: step for step in of_kind(run, Kind.TOOL)}

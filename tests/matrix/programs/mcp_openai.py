@@ -58,5 +58,5 @@ async def main(stream: bool) -> None:
 
 
 if __name__ == "__main__":
-    (is_stream,) = desk.asked("stream")
+    _, is_stream = desk.asked("async", "stream")
     asyncio.run(main(is_stream))
