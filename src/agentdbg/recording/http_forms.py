@@ -17,10 +17,10 @@ def parts_of(content_type: str, content: bytes, gate: Gate) -> list[dict[str, ob
     if boundary is None:
         return None
     line = b"--" + boundary
-    first, *pieces, last = (b"\r\n" + content).split(b"\r\n" + line)
-    if first.strip() or last.strip() != b"--" or not pieces:
+    pieces = (b"\r\n" + content).split(b"\r\n" + line)
+    if len(pieces) < 3 or pieces[0] or pieces[-1].strip() != b"--":
         return None
-    found = [_part(piece, gate) for piece in pieces]
+    found = [_part(piece, gate) for piece in pieces[1:-1]]
     return None if None in found else [part for part in found if part is not None]
 
 

@@ -12,7 +12,6 @@ import functools
 import re
 import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from agentdbg.model.canonical import loads_json
 
@@ -20,14 +19,16 @@ Headers = Sequence[tuple[str, str]]
 _LONGEST_LOOK = 64 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
 class Reply:
     """What a replay answers: ``name`` is the kind of telemetry, for people."""
 
-    name: str
-    status: int
-    content_type: str
-    body: bytes
+    __slots__ = ("body", "content_type", "name", "status")
+
+    def __init__(self, name: str, status: int, content_type: str, body: bytes) -> None:
+        self.name = name
+        self.status = status
+        self.content_type = content_type
+        self.body = body
 
     @property
     def headers(self) -> list[tuple[str, str]]:

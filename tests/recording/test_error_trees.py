@@ -1,0 +1,73 @@
+"""What an error was made of is made again, errors inside of it too."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from agentdbg.model.canonical import loads
+from agentdbg.recording.encoding import encode, error_arguments, error_members
+from agentdbg.recording.error_trees import frozen
+from agentdbg.recording.served import rebuild_error
+from agentdbg.redaction.gate import Gate
+from agentdbg.redaction.keys import RedactionKey
+
+
+class Outer(OSError):
+    """Like ``requests.ConnectionError``."""
+
+
+class Reasoned(Exception):
+    """Like ``urllib3``'s ``MaxRetryError``."""
+
+    def __init__(self, pool: object, reason: BaseException) -> None:
+        super().__init__(f"gave up (Caused by {reason!r})")
+        self.pool, self.reason = pool, reason
+
+
+def through_the_record(error: BaseException) -> Any:
+    gate = Gate(RedactionKey(b"k" * 32, "k"), enabled=False)
+    arguments, state = encode(error_arguments(error), gate), encode(error_members(error, gate), gate)
+    assert not arguments.holes and not state.holes
+    kind = type(error)
+    return rebuild_error(
+        {
+            "type": kind.__qualname__,
+            "module": kind.__module__,
+            "args": loads(arguments.data),
+            "state": loads(state.data),
+        }
+    )
+
+
+def test_errors_inside_of_errors_are_made_again() -> None:
+    error = Outer(Reasoned(object(), ConnectionRefusedError(111, "Connection refused")))
+    made = through_the_record(error)
+    assert (type(made), str(made)) == (Outer, str(error))
+    assert type(made.args[0]) is Reasoned and type(made.args[0].reason) is ConnectionRefusedError
+    assert made.args[0].reason.errno == 111
+    assert not hasattr(made.args[0], "pool"), "what cannot be written down is left out"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ValueError("plain"),
+        OSError(2, "No such file"),
+        UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"),
+        ExceptionGroup("several", [ValueError("a"), KeyError("b")]).exceptions[1],
+        Outer("without a number"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_what_was_made_again_before_still_is(error: BaseException) -> None:
+    made = through_the_record(error)
+    assert (type(made), str(made), repr(made)) == (type(error), str(error), repr(error))
+
+
+def test_errors_that_hold_themselves_come_to_an_end() -> None:
+    error = ValueError()
+    error.args = (error,)
+    assert "ValueError" in json.dumps(frozen(error))
