@@ -152,7 +152,11 @@ class Recorder:
             if self._capturing is not None:
                 return
             self._capturing = threading.Thread(target=self._capture, name="agentdbg-environment", daemon=True)
-        contextvars.Context().run(self._capturing.start)
+        try:
+            contextvars.Context().run(self._capturing.start)
+        except RuntimeError:  # the program is at its end, where no thread starts any more
+            self._capturing = None
+            self._capture()
 
     def await_environment(self) -> None:
         """Let the capturing thread end, within bounds: at exit, and before a fork, which threads would endanger."""
