@@ -39,7 +39,7 @@ def replace_method(holder: Any, name: str, make: Make) -> bool:
 
 
 def replace_function(module: ModuleType, name: str, package: str, make: Make) -> bool:
-    """Wrap a module's function, also under the names that modules of ``package`` have imported it by."""
+    """Wrap a module's function, also where modules of ``package`` (of all, if empty) have imported it by its name."""
     original = vars(module).get(name)
     if original is None:
         return False
@@ -48,7 +48,7 @@ def replace_function(module: ModuleType, name: str, package: str, make: Make) ->
     replace_method(module, name, make)
     made = vars(module)[name]
     for other, holder in list(sys.modules.items()):
-        if isinstance(holder, ModuleType) and (other == package or other.startswith(package + ".")):
+        if isinstance(holder, ModuleType) and (not package or f"{other}.".startswith(f"{package}.")):
             members: dict[str, Any] = ModuleType.__getattribute__(holder, "__dict__")  # modules that load lazily
             if members.get(name) is original:
                 members[name] = made
