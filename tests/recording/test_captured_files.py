@@ -192,7 +192,7 @@ def test_what_cannot_be_kept_is_a_hole(tmp_path: Path, monkeypatch: pytest.Monke
     (tmp_path / "closed").write_text("c")
     monkeypatch.setattr(captured_files, "_content", content_of)
     with recording(tmp_path / "store") as recorder:
-        files = CapturedFiles(recorder)
+        files = CapturedFiles(recorder, list)
         run_ = recorder.implicit_run()
         assert run_ is not None
         for name in ("huge", "closed", "vanished", "pipe", "pipe"):

@@ -345,3 +345,47 @@ def test_it_loads_nothing_that_a_program_would_not_have(tmp_path: Path) -> None:
         "importlib._bootstrap",
         "importlib._bootstrap_external",
     }
+
+
+def test_what_a_request_does_before_its_first_call_is_in_its_own_run(tmp_path: Path) -> None:
+    (tmp_path / "prompt.md").write_text("Be brief.")
+    head = """
+from contextvars import copy_context
+from agentdbg.recording import coverage, scope
+from agentdbg.model.records import Kind, StepStatus
+from agentdbg.recording.run import RunRecording
+
+class Request:
+    begun = None
+
+    def place(self, lane):
+        return None if self.begun is None else scope.Scope(self.begun, None, lane)
+
+    def took(self, run):
+        pass
+
+def serve(number, first):
+    request = Request()
+    scope.enter(scope.Unbegun(request, None, scope.Lane()))
+    open(f"request{number}", "w").close()
+    open("prompt.md").read()
+    if first:
+        serve_inside.run(serve, number + 1, False)
+    found = coverage.state.recorder
+    request.begun = run = RunRecording.start(found, "request", entry={}, run_id=f"r{number}")
+    run.end(run.scope(), run.begin(run.scope(), Kind.NODE, "call"), StepStatus.OK)
+    run.finish("ok", None)
+
+agentdbg.stats()
+serve_inside = copy_context()
+copy_context().run(serve, 1, True)
+"""
+    done = run(tmp_path, head.join(["import agentdbg\n", ""]))
+    assert (done.returncode, done.stderr) == (0, "")
+    found = {each.source.summary().run_id: each for each in runs(tmp_path / "store")}
+    for number in (1, 2):
+        assert named(seen(found[f"r{number}"])) == [f"open {{root}}/request{number}"]
+        modes = sorted(
+            (event["path"].rpartition("/")[2], event["mode"]) for event in found[f"r{number}"].events("file")
+        )
+        assert modes == [("prompt.md", "read"), (f"request{number}", "write")]

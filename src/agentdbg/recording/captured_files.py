@@ -26,10 +26,13 @@ if TYPE_CHECKING:
     from agentdbg.recording.run import RunRecording
     from agentdbg.recording.scope import Scope
 
+    Waiting = list[tuple[object, int, Callable[[RunRecording], None]]]
+
 MAX_STATE = 64 * 1024 * 1024
 """Largest file whose state before the first write is kept, and largest that is hashed when it is read."""
 MOST_SEEN = 100_000
 """Files of one run that are remembered as looked at."""
+MOST_WAITING = 200
 MAX_WAITING = 16 * 1024 * 1024
 """Bytes of content that a process keeps for a run that has not begun."""
 COMPANIONS = ("-wal", "-journal")
@@ -62,8 +65,10 @@ class Found:
 class CapturedFiles:
     """Looks at the files of one process."""
 
-    def __init__(self, recorder: Recorder) -> None:
+    def __init__(self, recorder: Recorder, waiting: Callable[[], Waiting]) -> None:
+        """Look for one recorder; ``waiting`` gives the list to be kept for the run that may begin here."""
         self._recorder = recorder
+        self._waiting = waiting
         settings = recorder.settings
         self._content = settings.count("recording.file_content_bytes")
         self._ignored = [re.compile(fnmatch.translate(each)) for each in settings.items("recording.ignore_files")]
@@ -72,7 +77,6 @@ class CapturedFiles:
         self._places = (*_PLACES, *(place + os.sep for place in prefixes if len(place) > 1))
         self._held: set[object] = set()
         self._read: dict[tuple[object, ...], Found] = {}
-        self._waiting: list[tuple[object, Callable[[RunRecording], None]]] = []
         self._bytes = 0
 
     def interesting(self, path: object) -> bool:
@@ -129,20 +133,15 @@ class CapturedFiles:
             if len(self._held) < 100_000:
                 self._held.update((each,) if status is None else (each, _identity(status)))
 
-    @property
-    def waits(self) -> bool:
-        """Whether something was seen before a run began."""
-        return bool(self._waiting)
-
-    def drop(self) -> None:
-        """Forget what waits for a run: another process writes it."""
-        self._waiting, self._bytes = [], 0
-
-    def flush(self, run: RunRecording) -> None:
+    def flush(self, run: RunRecording, waiting: Waiting) -> None:
         """Give a run what was seen before it began."""
-        waiting, self._waiting, self._bytes = self._waiting, [], 0
-        for _, write in waiting:
+        for _, size, write in waiting:
+            self._bytes -= size
             write(run)
+
+    def forget(self) -> None:
+        """Nothing waits in a forked child."""
+        self._bytes = 0
 
     # -- inside -----------------------------------------------------------------------------------
 
@@ -165,13 +164,15 @@ class CapturedFiles:
     ) -> None:
         """Say it once in a run, and not more than so much; without a run it waits for one."""
         if run is None or scope is None:
-            if any(key == known for known, _ in self._waiting) or len(self._waiting) >= 200:
+            waiting = self._waiting()
+            if any(key == known for known, _, _ in waiting) or len(waiting) >= MOST_WAITING:
                 return
             found = look()
             if found.data is not None and self._bytes + len(found.data) > MAX_WAITING:
                 found = Found(found.size, problem="too much was opened before the run")
-            self._bytes += len(found.data or b"")
-            self._waiting.append((key, lambda begun: self._put(begun, begun.scope(), mode, path, found)))
+            size = len(found.data or b"")
+            self._bytes += size
+            waiting.append((key, size, lambda begun: self._put(begun, begun.scope(), mode, path, found)))
             return
         effects = run.effects
         if run.recorder is not self._recorder:

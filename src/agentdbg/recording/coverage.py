@@ -19,6 +19,7 @@ from _thread import _local
 from agentdbg.recording.effect_events import WRITE_FLAGS, Rules, command, resolve
 from agentdbg.recording.file_weight import TemporaryFiles, is_dull
 from agentdbg.recording.frames import innermost, place_of, witness
+from agentdbg.recording.sightings import Sighting, Waiting
 
 TYPE_CHECKING = False  # as typing has it: importing typing takes longer than all of this
 if TYPE_CHECKING:
@@ -46,34 +47,6 @@ _TAKES_CONTENT = frozenset(("open", "os.remove", "os.rename", "os.truncate"))
 _SIGNALLERS = (f"{os.sep}subprocess.py", f"{os.sep}base_subprocess.py", f"{os.sep}popen_fork.py")
 
 
-class Sighting:
-    """One effect as it was seen, not yet in a record.
-
-    Attributes:
-        event: Name of the audit event.
-        detail: What it reached for; for files the resolved paths.
-        frame: ``file:line function`` of the innermost frame of the user's code.
-        group: ``file``, ``network``, ``process``, ``database`` or ``system``.
-        weight: ``temporary`` for temporary files, else empty.
-        count: How often it was seen outside every run.
-    """
-
-    __slots__ = ("count", "detail", "event", "frame", "group", "weight")
-
-    def __init__(self, event: str, detail: str, frame: str, group: str, weight: str) -> None:
-        self.event = event
-        self.detail = detail
-        self.frame = frame
-        self.group = group
-        self.weight = weight
-        self.count = 1
-
-    @property
-    def key(self) -> tuple[str, str, str]:
-        """What makes two of them the same."""
-        return (self.event, self.detail, self.frame)
-
-
 class _Local(_local):
     busy = False
 
@@ -89,8 +62,10 @@ class _State:
         self.exchanging: Callable[[], bool] = bool
         self.write: Callable[[RunRecording, Scope, Sighting, bool], None] | None = None
         self.files: CapturedFiles | None = None
-        self.ambient: dict[tuple[str, str, str], Sighting] = {}
-        self.pending = False  # something was seen outside every run
+        self.waiting: dict[int, Waiting] = {}
+        self.pending = False  # something waits for a run
+        self.program: object = None
+        self.place: Callable[[], Scope | None] = _nowhere
         self.given: set[tuple[str, str, str]] = set()
         self.temporary = TemporaryFiles()
 
@@ -123,7 +98,7 @@ def install() -> None:
 def switch_off() -> None:
     """Look at nothing from now on: in a replay the guard does."""
     state.on = False
-    state.ambient.clear()
+    state.waiting.clear()
 
 
 def attach(recorder: Recorder) -> None:
@@ -138,7 +113,8 @@ def attach(recorder: Recorder) -> None:
     from agentdbg.recording.exchange_marker import inside_exchange
     from agentdbg.recording.hooks import on_import
 
-    state.files = CapturedFiles(recorder)
+    state.files = CapturedFiles(recorder, lambda: waiting().files)
+    state.place, state.program = scope.here, scope.program_run
     state.current, state.exchanging, state.write = scope.current, inside_exchange, write
     state.recorder = recorder
     on_import("multiprocessing.util", _patch_spawning)
@@ -146,17 +122,42 @@ def attach(recorder: Recorder) -> None:
 
 
 def flush_ambient(run: RunRecording, scope: Scope | None = None) -> None:
-    """Give a run what was seen outside every run so far, each once in a process; in a ``scope``, if not on top."""
+    """Give a run what was seen in its place before it began, and outside every run, each once in a process.
+
+    Args:
+        run: The run.
+        scope: Where it is written, if not on top.
+    """
     if state.write is None or not state.on or run.recorder is not state.recorder:
         return
-    state.pending = False
-    waiting, state.ambient = state.ambient, {}
-    for sighting in waiting.values():
-        if sighting.key not in state.given:
-            state.given.add(sighting.key)
-            state.write(run, scope or run.scope(), sighting, scope is None)
-    if state.files is not None:
-        state.files.flush(run)
+    found = [state.waiting.pop(0, None), state.waiting.pop(id(_root()), None)]
+    state.pending = bool(state.waiting)
+    for each in found:
+        for sighting in each.sightings.values() if each is not None else ():
+            if each is None or each.root is not None or sighting.key not in state.given:
+                state.given.add(sighting.key)
+                state.write(run, scope or run.scope(), sighting, scope is None)
+        if each is not None and state.files is not None:
+            state.files.flush(run, each.files)
+
+
+def waiting() -> Waiting:
+    """Where to keep what is seen in a place that no run has yet."""
+    root = _root()
+    key = 0 if root is None else id(root)
+    found = state.waiting.get(key)
+    if found is None:
+        if len(state.waiting) > MAX_AMBIENT:  # requests that made no call
+            state.waiting.pop(next(each for each in state.waiting if each), None)
+        found = state.waiting.setdefault(key, Waiting(root))
+    state.pending = True
+    return found
+
+
+def _root() -> object:
+    """What may become the run of the running code; ``None`` where that is the process's own or there is nothing."""
+    root = getattr(state.place(), "root", None)
+    return None if root is state.program else root
 
 
 def is_recorded_child(argv: str, environ: Mapping[str, str] | None) -> bool:
@@ -255,7 +256,6 @@ def _opened(event: str, args: Args) -> None:
     run, scope = _standing()
     if files.is_news(path, run) and witness() is not None:
         files.read(path, run, scope)
-        state.pending = state.pending or files.waits
 
 
 def _wrote(event: str, detail: str, paths: list[str]) -> None:
@@ -312,19 +312,19 @@ def _saw(event: str, detail: str, frame: FrameType | None = None, group: str = "
     if run is not None and scope is not None and state.write is not None:
         state.write(run, scope, sighting, scope.parent is None and state.current() is None)
         return
-    known = state.ambient.get(sighting.key)
+    place = waiting()
+    known = place.sightings.get(sighting.key)
     if known is not None:
         known.count += 1
-    elif len(state.ambient) < MAX_AMBIENT and len(state.given) < MAX_AMBIENT:
-        state.ambient[sighting.key] = sighting
-        state.pending = True
+    elif len(place.sightings) < MAX_AMBIENT and (place.root is not None or len(state.given) < MAX_AMBIENT):
+        place.sightings[sighting.key] = sighting
 
 
 def _at_exit() -> None:
     """A launched program ends that made no call: what it did outside makes a run of it, or is of its parent's."""
     from agentdbg.recording import launched
 
-    if state.recorder is not None or not state.ambient or not launched.active or not state.on:
+    if state.recorder is not None or 0 not in state.waiting or not launched.active or not state.on:
         return
     from agentdbg.recording.process import recorder
 
@@ -378,9 +378,9 @@ def _note(function: Callable[[], None]) -> None:
 def _after_fork() -> None:
     """A forked child: what waited for a run is its parent's to write."""
     _here.busy = False
-    state.ambient, state.pending = {}, False
+    state.waiting, state.pending = {}, False
     if state.files is not None:
-        state.files.drop()
+        state.files.forget()
 
 
 state = _State()

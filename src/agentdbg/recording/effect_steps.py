@@ -10,9 +10,9 @@ from agentdbg.recording import coverage
 from agentdbg.recording.paths import printable
 
 if TYPE_CHECKING:
-    from agentdbg.recording.coverage import Sighting
     from agentdbg.recording.run import RunRecording
     from agentdbg.recording.scope import Scope
+    from agentdbg.recording.sightings import Sighting
 
 MAX_LISTED = 1000
 MAX_DETAIL = 1000
