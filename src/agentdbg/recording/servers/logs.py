@@ -40,14 +40,15 @@ def _noting(make: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _run_id() -> str:
-    scope = sys.modules.get("agentdbg.recording.scope")
+    modules = sys.modules
+    scope = modules.get("agentdbg.recording.scope")
     if scope is None:
         return ""  # nothing has been recorded yet
     here = scope.current()
-    if here is not None:
-        found: str = here.run.facts.run_id
-        return found
-    process = sys.modules.get("agentdbg.recording.process")
-    recorder = getattr(process, "_recorder", None)
-    begun = None if recorder is None else recorder.begun
-    return "" if begun is None else begun.facts.run_id
+    if here is None:
+        process = modules.get("agentdbg.recording.process")
+        recorder = None if process is None else process._recorder
+        begun = None if recorder is None else recorder.begun
+        return "" if begun is None else begun.facts.run_id
+    found: str = here.run.facts.run_id
+    return found
