@@ -57,7 +57,7 @@ def six_answers(
     documents = [pair for pair in pairs if _kind(pair) in (Kind.RETRIEVAL, Kind.READ)]
     answers = (
         _versions(recorded.meta.get("versions"), other.meta.get("versions")),
-        _bodies(RETRIEVED, documents, _arguments, same, complete, "documents or reads"),
+        _bodies(RETRIEVED, documents, _found, same, complete, "documents or reads"),
         _bodies(ARGUMENTS, tools, _arguments, same, complete, "tool calls"),
         _bodies(RESULTS, [pair for pair in tools if _both_ended(pair)], _result, same, complete, "tool results"),
         _final(pairs, same, complete),
@@ -144,6 +144,11 @@ def _is_root(step: Step | None) -> bool:
 
 def _arguments(step: Step) -> BodyRef | None:
     return step.arguments
+
+
+def _found(step: Step) -> BodyRef | None:
+    """What a retrieval or a read gave: a call's result, a note's body."""
+    return step.result if step.is_call else step.arguments
 
 
 def _result(step: Step) -> BodyRef | None:

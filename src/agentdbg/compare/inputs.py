@@ -234,7 +234,7 @@ def _calls_before(source: RunSource, step: Step) -> Iterator[Step]:
 
 
 def _noted(source: RunSource, note: Step) -> Iterator[Snippet]:
-    value = _body(source, note.arguments)
+    value = _body(source, note.result if note.is_call else note.arguments)
     for item in value if isinstance(value, list) else ():
         if isinstance(item, dict):
             members = [item.get(name) for name in ("id", "source", "sha256", "text")]

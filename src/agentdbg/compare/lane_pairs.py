@@ -10,8 +10,6 @@ from typing import TypeAlias
 from agentdbg.model.lanes import parse
 from agentdbg.model.records import Kind, Step
 
-CALL_KINDS = frozenset((Kind.MODEL, Kind.TOOL, Kind.HTTP, Kind.APPROVAL))
-
 
 @dataclass(slots=True)
 class Lane:
@@ -36,7 +34,7 @@ def met_steps(steps: Iterable[Step]) -> Iterator[Step]:
         if step.parent is not None and step.parent in inside:
             inside.add(step.id)
             continue
-        if step.kind in CALL_KINDS:
+        if step.is_call:
             inside.add(step.id)
         yield step
 

@@ -174,6 +174,16 @@ class Step:
     attrs: Mapping[str, Json] = field(default_factory=dict)
 
 
+    @property
+    def is_call(self) -> bool:
+        """Whether a replay serves its outcome: a retrieval or a read may be such a call, or a note of one."""
+        return self.kind in _CALLS or (self.kind in _CALLS_OR_NOTES and self.fingerprint is not None)
+
+
+_CALLS = frozenset((Kind.MODEL, Kind.TOOL, Kind.HTTP, Kind.APPROVAL))
+_CALLS_OR_NOTES = frozenset((Kind.RETRIEVAL, Kind.READ))
+
+
 @dataclass(frozen=True, slots=True)
 class RunSummary:
     """One row of the run list, readable without any body.

@@ -189,4 +189,6 @@ def status_of(error: BaseException) -> StepStatus:
     names = {kind.__name__ for kind in type(error).__mro__}
     if names & {"CancelledError", "GeneratorExit"}:
         return StepStatus.CANCELLED
+    if "GraphBubbleUp" in names:  # LangGraph's way out of a graph that waits for a person, or hands over
+        return StepStatus.PARTIAL
     return StepStatus.TIMED_OUT if names & {"TimeoutError", "TimeoutException", "Timeout"} else StepStatus.ERROR

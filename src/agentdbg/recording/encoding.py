@@ -9,6 +9,7 @@ from agentdbg.model.hashing import sha256_hex
 from agentdbg.model.json_text import PLAIN, WITH_FLOATS, loads_json, plainness, text_of
 from agentdbg.model.typed import ONLY_MEMBERS
 from agentdbg.recording.error_trees import frozen
+from agentdbg.recording.validation_errors import is_validation_error, parts
 from agentdbg.redaction.gate import Gate
 
 _TRIES = 3
@@ -139,6 +140,8 @@ def error_members(error: BaseException, gate: Gate) -> dict[str, object]:
 def error_arguments(error: BaseException) -> object:
     """What an exception was made of, for a replay to make it again."""
     try:
+        if is_validation_error(type(error)):
+            return parts(error)
         arguments = list(error.args)
         if isinstance(error, OSError) and len(arguments) == 2 and error.filename is not None:
             second = getattr(error, "filename2", None)  # the constructor takes both out of the arguments

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from agentdbg.recording import revive
+
 NESTED = "agentdbg.error"
 _DEPTH = 6
 _PLAIN = (str, bytes, int, float, bool, type(None))
@@ -17,14 +19,17 @@ def frozen(value: object, depth: int = _DEPTH) -> object:
     """A value with the exceptions in it taken apart; everything else stays as it is."""
     if isinstance(value, BaseException):
         return {NESTED: _described(value, depth)}
-    return value
+    return revive.freeze(value)
 
 
 def thawed(value: object, make: Callable[[Mapping[str, object]], BaseException]) -> object:
     """The value that was frozen; ``make`` makes an exception out of its description."""
     if isinstance(value, dict) and len(value) == 1 and isinstance(value.get(NESTED), dict):
         return make(value[NESTED])
-    return value
+    try:
+        return revive.thaw(value)
+    except revive.CannotRevive:  # the exception is made all the same
+        return value
 
 
 def _described(error: BaseException, depth: int) -> dict[str, object]:

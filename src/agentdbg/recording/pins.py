@@ -111,6 +111,8 @@ def _drawn(source_of: Drawer, scope: Scope, source: str, site: str, thaw: Callab
 
 def _keep(scope: Scope, source: str, site: str, frozen: object) -> None:
     draws = scope.lane.draws
+    if not draws:
+        scope.run.drawing.add(scope.lane)
     draws.append((source, site, frozen))
     if len(draws) >= FLUSH_AT:
         scope.run.flush_draws(scope.lane)

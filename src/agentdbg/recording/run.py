@@ -63,6 +63,7 @@ class RunRecording:
         self.effects = RunEffects()
         self.root = Lane()
         self.waiting = False
+        self.drawing: set[Lane] = set()
         self._lock = threading.RLock()
         self._forked_lanes: set[str] = {"0"}
         self._redacted = self._surrogates = self._drawn = 0
@@ -309,6 +310,8 @@ class RunRecording:
         """The root call returned or raised. In a forked child that is not the end of the run."""
         facts = self.facts
         self.effects.finish(self)
+        while self.drawing:  # lanes that ended without an event since, or without any
+            self.flush_draws(self.drawing.pop())
         if self._child:
             self._writer.close()
             return
@@ -366,6 +369,7 @@ class RunRecording:
         held = self._lock.acquire(timeout=self.recorder.disk.patience)
         try:
             draws, lane.draws = lane.draws, []
+            self.drawing.discard(lane)
             self._drawn += len(draws)
             if self._drawn <= MAX_DRAWS_PER_RUN:
                 self._writer.event("draws", {"lane": lane.path, "draws": draws})

@@ -129,6 +129,7 @@ class ProgramRun:
 
     def __init__(self) -> None:
         self.draws_cut = False
+        self.drawing: set[Lane] = set()
         self.begun: RunRecording | None = None
         self.recorder = self
 

@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.model.canonical import loads
+from agentdbg.recording import validation_errors
 from agentdbg.recording.calls import ReplayStop, Served
 from agentdbg.recording.error_trees import thawed
 from agentdbg.recording.revive import thaw
+from agentdbg.recording.validation_errors import is_validation_error
 
 if TYPE_CHECKING:
     from agentdbg.recording.framework_calls import Codec
@@ -82,6 +84,8 @@ def rebuild_error(error: Mapping[str, Any]) -> BaseException:
 
 def _constructed(kind: type[BaseException], arguments: tuple[object, ...]) -> BaseException | None:
     """A built-in exception by its own constructor, which alone sets what is beside ``args`` (``errno``, ``code``)."""
+    if is_validation_error(kind):
+        return validation_errors.made(kind, arguments) or RecordedError(*arguments)
     if kind.__module__ != "builtins":
         return None
     try:

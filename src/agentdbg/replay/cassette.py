@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 AT_ONCE_NS = 100_000
 """Outcomes that are less apart, with nothing between them, are taken to be of one turn where turns are not known."""
-CALL_KINDS = frozenset((Kind.MODEL, Kind.TOOL, Kind.HTTP, Kind.APPROVAL))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +101,7 @@ def served_steps(steps: Any) -> Iterator[Step]:
         if step.parent in inside:
             inside.add(step.id)
             continue
-        if step.kind in CALL_KINDS:
+        if step.is_call:
             inside.add(step.id)
         yield step
 
@@ -138,7 +137,7 @@ class _Builder:
         events = [event for event in map(_parsed, self._source.events(step)) if event is not None]
         for event in events:
             self._surrogates.extend(_surrogates(event))
-        if step.kind not in CALL_KINDS:
+        if not step.is_call:
             return
         intent = next((event for event in events if event.get("e") == "intent"), {})
         outcome = next((event for event in reversed(events) if event.get("e") == "outcome"), None)

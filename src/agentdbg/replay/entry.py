@@ -50,6 +50,10 @@ def start(target: Callable[..., Any], arguments_path: str, items: int | None) ->
     agent = getattr(getattr(target, "__wrapped__", target), "__agentdbg_agent__", None)
     for name, make in (agent.factories if agent is not None else {}).items():
         arguments[name] = make()
+    thaw = getattr(agent, "thaw", None)  # a framework's method says itself what its arguments were made of
+    if thaw is not None:
+        args, kwargs = thaw(arguments)
+        return _finish(target(*args, **kwargs), items)
     bound = _bind(target, arguments)
     return _finish(target(*bound.args, **bound.kwargs), items)
 

@@ -127,7 +127,7 @@ def _obstacles(source: DirectoryRunSource) -> list[str]:
         found.append("the recorded agent is a local function, which cannot be called again")
     found += _unreadable_arguments(source, entry)
     for step in cassettes.served_steps(source.steps()):
-        if step.kind in cassettes.CALL_KINDS:
+        if step.is_call:
             found += [f"step {step.n} ({step.name}): {hole}" for hole in step.holes if "not replayable" in hole]
     return found
 

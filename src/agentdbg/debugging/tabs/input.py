@@ -26,6 +26,13 @@ def input_tab(session: Session) -> Document:
         what = "the record has no input for this model call" if step.kind is Kind.MODEL else "this step takes no input"
         return Document((note("empty", what),))
     title = {Kind.RETRIEVAL: "Retrieved documents", Kind.CHECKPOINT: "State given"}.get(step.kind, "Arguments")
+    if step.kind is Kind.RETRIEVAL and step.is_call and step.result is not None:
+        return Document(
+            (
+                body_section(session.source, "query", "Query", step.arguments),
+                body_section(session.source, "arguments", title, step.result),
+            )
+        )
     return Document((body_section(session.source, "arguments", title, step.arguments),))
 
 
