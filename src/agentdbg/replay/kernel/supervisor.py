@@ -1,0 +1,212 @@
+"""The parent's answer to each system call that the filter asks about: let through what is contained, name the rest.
+
+Source of the layouts: ``linux/seccomp.h`` and ``seccomp_unotify(2)``. What is read from the child's memory only names
+a call; whether it may happen is held by Landlock and the namespaces, which the child cannot talk out of it.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import select
+import socket
+import struct
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from agentdbg.replay.kernel.calls import machine, syscall
+
+_RECEIVE, _SEND = 0xC0502100, 0xC0182101
+_CONTINUE = 1
+_PIDFD_GETFD = 438
+_ASK = struct.Struct("=QIIiIQ6Q")
+_ANSWER = struct.Struct("=QqiI")
+_AT_CWD = -100
+_LONGEST_PATH = 4096
+_PATH_AT = {
+    **dict.fromkeys(("open", "creat", "mkdir", "rmdir", "unlink", "truncate", "chmod", "chown", "lchown"), (None, 0)),
+    **dict.fromkeys(("utime", "utimes", "mknod", "setxattr", "lsetxattr", "removexattr", "lremovexattr"), (None, 0)),
+    **dict.fromkeys(("openat", "openat2", "mkdirat", "unlinkat", "fchmodat", "fchmodat2", "fchownat"), (0, 1)),
+    **dict.fromkeys(("utimensat", "futimesat", "mknodat"), (0, 1)),
+    **dict.fromkeys(("rename", "link", "symlink"), (None, 1)),
+    **dict.fromkeys(("renameat", "renameat2", "linkat"), (2, 3)),
+    "symlinkat": (1, 2),
+    "execve": (None, 0),
+    "execveat": (0, 1),
+}
+_CONNECTS = {"connect": (1, 2), "sendto": (4, 5)}
+_SIGNALS = ("kill", "tkill", "tgkill", "pidfd_send_signal", "rt_sigqueueinfo", "rt_tgsigqueueinfo")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A system call that was looked at.
+
+    Attributes:
+        call: Its name.
+        detail: What it reached for: a path, an address, a process.
+        allowed: Whether it went through: its writes are contained.
+        pid: The process that made it.
+    """
+
+    call: str
+    detail: str
+    allowed: bool
+    pid: int
+
+
+class Supervisor:
+    """Answers on its own thread until the filtered processes are gone."""
+
+    def __init__(
+        self,
+        listener: int,
+        writable: Sequence[str],
+        report: Callable[[Asked], None],
+        may_execute: Callable[[str, int], bool],
+    ) -> None:
+        """Take over a listener.
+
+        Args:
+            listener: Descriptor that the child's filter was installed with; closed at the end.
+            writable: Directories and files whose changes are contained.
+            report: Called for every call that was looked at, from the supervisor's thread.
+            may_execute: Whether a path may be executed by a process.
+        """
+        self._listener = listener
+        self._writable = tuple(writable)
+        self._report = report
+        self._may_execute = may_execute
+        self._names = {number: name for name, number in machine().numbers.items()}
+        self._thread = threading.Thread(target=self._answer_all, name="agentdbg-supervisor", daemon=True)
+
+    def start(self) -> None:
+        """Begin to answer."""
+        self._thread.start()
+
+    def join(self, seconds: float) -> None:
+        """Wait for the end, which comes with that of the last filtered process."""
+        self._thread.join(seconds)
+
+    def _answer_all(self) -> None:
+        poll = select.poll()
+        poll.register(self._listener, select.POLLIN)
+        try:
+            while any(event & select.POLLIN for _, event in poll.poll()):  # else the last process is gone
+                self._answer_one()
+        finally:
+            os.close(self._listener)
+
+    def _answer_one(self) -> None:
+        buffer = bytearray(_ASK.size)
+        try:
+            fcntl.ioctl(self._listener, _RECEIVE, buffer, True)
+        except OSError:
+            return  # interrupted, or the process that asked was killed meanwhile
+        asked = _ASK.unpack(buffer)
+        ident, pid, number, args = asked[0], asked[1], asked[3], asked[6:]
+        name = self._names.get(number, f"system call {number}")
+        try:
+            allowed, detail = self._judge(name, pid, args)
+        except (OSError, ValueError, struct.error):
+            allowed, detail = False, "?"
+        if detail is not None:
+            self._report(Asked(name, detail, allowed, pid))
+        answer = _ANSWER.pack(ident, 0, 0 if allowed else -errno.EPERM, _CONTINUE if allowed else 0)
+        with suppress(OSError):  # the process is gone
+            fcntl.ioctl(self._listener, _SEND, answer)
+
+    # -- judging ----------------------------------------------------------------------------------
+
+    def _judge(self, name: str, pid: int, args: Sequence[int]) -> tuple[bool, str | None]:
+        """Whether a call goes through, and what it reached for; ``None`` when that is nothing to tell."""
+        if name in _CONNECTS:
+            place, length = _CONNECTS[name]
+            return False, _address(_memory(pid, args[place], min(args[length], 128)))
+        if name == "sendmsg":
+            return self._judge_message(pid, args[1])
+        if name in _SIGNALS:
+            target = args[0]
+            return (True, None) if target == pid else (False, f"process {_signed(target)}")
+        if name in _PATH_AT:
+            folder, place = _PATH_AT[name]
+            path = self._path(pid, _AT_CWD if folder is None else _signed(args[folder]), _text(pid, args[place]))
+            if name.startswith("exec"):
+                return self._may_execute(path, pid), path
+            if name == "openat2" and not _open_how(pid, args[2]) & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
+                return True, None
+            return self._is_contained(path), path
+        return False, ""
+
+    def _judge_message(self, pid: int, at: int) -> tuple[bool, str | None]:
+        """Over a connection, or a pair of sockets, a message has no address."""
+        address, length = struct.unpack("=QI", _memory(pid, at, 12))
+        if not address or not length:
+            return True, None
+        return False, _address(_memory(pid, address, min(length, 128)))
+
+    def _path(self, pid: int, folder: int, path: str) -> str:
+        if os.path.isabs(path):
+            return os.path.normpath(path)
+        base = f"/proc/{pid}/cwd" if folder == _AT_CWD else f"/proc/{pid}/fd/{folder}"
+        return os.path.normpath(os.path.join(os.readlink(base), path))
+
+    def _is_contained(self, path: str) -> bool:
+        return any(path == place or path.startswith(place.rstrip("/") + "/") for place in self._writable)
+
+
+def take_listener(pid: int, number: int) -> int:
+    """The parent's copy of a listener that a child has open under ``number``: it cannot send it past its own filter.
+
+    Raises:
+        OSError: The kernel has no such thing, or the child is gone.
+    """
+    process = os.pidfd_open(pid)
+    try:
+        return syscall(_PIDFD_GETFD, process, number, 0)
+    finally:
+        os.close(process)
+
+
+def _memory(pid: int, at: int, length: int) -> bytes:
+    fd = os.open(f"/proc/{pid}/mem", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.pread(fd, length, at)
+    finally:
+        os.close(fd)
+
+
+def _text(pid: int, at: int) -> str:
+    """A path in another process's memory, read up to the end of its page and then on."""
+    found = b""
+    while b"\0" not in found and len(found) < _LONGEST_PATH:
+        step = 4096 - (at + len(found)) % 4096
+        found += _memory(pid, at + len(found), step)
+    return os.fsdecode(found.partition(b"\0")[0])
+
+
+def _open_how(pid: int, at: int) -> int:
+    flags: int = struct.unpack("=Q", _memory(pid, at, 8))[0]
+    return flags
+
+
+def _signed(value: int) -> int:
+    value &= 0xFFFFFFFF
+    return value - (1 << 32) if value >= 1 << 31 else value
+
+
+def _address(raw: bytes) -> str:
+    """A socket address as people write it."""
+    (family,) = struct.unpack_from("=H", raw)
+    if family == socket.AF_INET:
+        return f"{socket.inet_ntop(socket.AF_INET, raw[4:8])}:{int.from_bytes(raw[2:4], 'big')}"
+    if family == socket.AF_INET6:
+        return f"[{socket.inet_ntop(socket.AF_INET6, raw[8:24])}]:{int.from_bytes(raw[2:4], 'big')}"
+    if family == socket.AF_UNIX:
+        path = raw[2:]
+        name = path.rstrip(b"\0") if path.startswith(b"\0") else path.partition(b"\0")[0]
+        return os.fsdecode(name.replace(b"\0", b"@", 1))
+    return f"address family {family}"
