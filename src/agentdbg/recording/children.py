@@ -83,7 +83,7 @@ def _place() -> dict[str, object] | None:
         if begun is None:
             return None
         here = begun.scope() if outer is None else outer._replace(run=begun)
-    inside = here.forked()
+    inside = here._replace(lane=here.lane.fork(inside=True))  # a replay starts no process: it must not count there
     return {
         "pid": os.getpid(),
         "run": inside.run.run_id,
