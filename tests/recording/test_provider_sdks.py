@@ -321,7 +321,7 @@ def test_an_sdk_is_recorded_as_it_is_and_replays_identically(tmp_path: Path, nam
     print(name, {k: v for k, v in versions(python).items() if k in {*requirements, "httpx", "httpx2", "botocore"}})
     server.stop()
     for _ in range(3):
-        outcome = lab.replay()
+        outcome = lab.replay(timeout=90)
         assert (outcome.verdict, outcome.unconsumed) == ("identical", 0), outcome.reason
 
 
