@@ -60,6 +60,7 @@ def _counts(outcome: Outcome) -> list[tuple[str, str]]:
         ("unconsumed", str(outcome.unconsumed) if outcome.unconsumed else ""),
         ("refused", _effects(outcome.refused)),
         ("tolerated", _effects(outcome.tolerated)),
+        ("contained", _effects(outcome.contained)),
         ("rules_used", ", ".join(outcome.rules_used[:_LISTED])),
         ("guard", ", ".join(outcome.guard)),
         ("notes", "; ".join(outcome.notes[:_LISTED])),

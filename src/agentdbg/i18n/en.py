@@ -172,6 +172,7 @@ MESSAGES: Final[dict[str, str]] = {
     "replay.source_run": "source run",
     "replay.step": "first difference",
     "replay.tolerated": "tolerated",
+    "replay.contained": "contained",
     "replay.unconsumed": "not asked for",
     "replay.under_one_rule": "{verdict} under 1 rule",
     "replay.under_rules": "{verdict} under {count} rules",

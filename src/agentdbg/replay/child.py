@@ -26,7 +26,7 @@ from agentdbg.recording.launch.ending import exit_status_text
 from agentdbg.recording.process import recorder
 from agentdbg.recording.start import install as install_seams
 from agentdbg.replay import cassette as cassettes
-from agentdbg.replay import program
+from agentdbg.replay import layers, program
 from agentdbg.replay.answers import ExactAnswers
 from agentdbg.replay.clock import RecordedDraws
 from agentdbg.replay.entry import CannotStart, load, start
@@ -54,6 +54,10 @@ class Control:
             while line:
                 line = line[os.write(self._fd, line) :]
 
+    def wait(self) -> None:
+        """Wait until the parent says to go on."""
+        os.read(self._fd, 1)
+
 
 class Over(ReplayStop):
     """The recorded run has been replayed; the program would go on with another one."""
@@ -64,8 +68,14 @@ def main(spec_path: str) -> int:
     with open(spec_path, "rb") as file:
         spec: dict[str, Any] = json.load(file)
     control = Control(int(spec["control_fd"]))
+    _ask_platform()
     try:
+        if spec["kernel"]:
+            spec["allow_write"] = layers.enter(spec, control.tell, control.wait)
         replay = Replay(spec, control)
+    except layers.NoKernelGuard as problem:
+        control.tell({"event": "no_kernel", "reason": str(problem)})
+        return 3
     except CannotStart as problem:
         control.tell({"event": "cannot_start", "reason": str(problem)})
         return 3
@@ -108,7 +118,6 @@ class Replay:
         sys.path[:] = [place for place in dict.fromkeys(sys.path) if place != here]
         install_seams()
         guard = Guard(spec["allow_write"], spec["tolerate"], _where, self._report)
-        _ask_platform()
         guard.arm()
         control.tell({"event": "started", "guard": "audit"})
 

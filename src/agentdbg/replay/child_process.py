@@ -11,57 +11,18 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import IO, Any
+
+from agentdbg.replay.child_report import ChildReport as ChildReport
+from agentdbg.replay.kernel_watch import KernelWatch
 
 GRACE_S = 0.3
 """How long a program may go on after its replay is over: to unwind, not to try again."""
 EXIT_S = 2.0
+LOOK_S = 0.1
+"""So often it is looked whether a kernel layer has stopped something."""
 LOG_BYTES = 64 * 1024
 MAX_MESSAGE = 4 * 1024 * 1024
-_OVER = ("diverged", "refused", "record_ends", "done", "stopped")
-
-
-@dataclass(slots=True)
-class ChildReport:
-    """Attributes:
-    messages: What came over the control channel, in order.
-    timed_out: The time was up before the replay was over.
-    exit_code: As ``subprocess`` reports it; a signal is negative.
-    log: The end of what the program wrote to its standard streams.
-    """
-
-    messages: list[dict[str, Any]] = field(default_factory=list)
-    timed_out: bool = False
-    exit_code: int | None = None
-    log: str = ""
-
-    def first(self, event: str) -> dict[str, Any] | None:
-        """The first message of that kind."""
-        return next((message for message in self.messages if message.get("event") == event), None)
-
-    def all(self, event: str) -> list[dict[str, Any]]:
-        """All messages of that kind."""
-        return [message for message in self.messages if message.get("event") == event]
-
-    def is_over(self) -> bool:
-        """Whether nothing that the program does from now on counts."""
-        return any(message.get("event") in _OVER for message in self.messages)
-
-    @property
-    def said_last(self) -> bool:
-        """Whether the child has told how it ended, and is about to exit."""
-        return self.first("done") is not None or self.first("stopped") is not None
-
-    def ending(self) -> str:
-        """How the process ended, in words."""
-        code = self.exit_code
-        if code is None or code >= 0:
-            return f"ended with exit status {code}"
-        try:
-            return f"was ended by {signal.Signals(-code).name}"
-        except ValueError:
-            return f"was ended by signal {-code}"
 
 
 class ControlPair:
@@ -79,9 +40,24 @@ class ControlPair:
 
 
 def run_child(
-    command: Sequence[str], control: ControlPair, *, cwd: str, env: Mapping[str, str], timeout: float
+    command: Sequence[str],
+    control: ControlPair,
+    *,
+    cwd: str,
+    env: Mapping[str, str],
+    timeout: float,
+    tolerate: Sequence[str] = (),
 ) -> ChildReport:
-    """Run the child to its end, or to the end of its time."""
+    """Run the child to its end, or to the end of its time.
+
+    Args:
+        command: What to execute.
+        control: The control channel.
+        cwd: Its working directory.
+        env: All of its variables.
+        timeout: Seconds.
+        tolerate: Patterns of effects that are no refusal when a kernel layer stops them.
+    """
     report = ChildReport()
     deadline = time.monotonic() + timeout
     child = subprocess.Popen(
@@ -97,7 +73,7 @@ def run_child(
     control.theirs.close()
     log = _Log(child.stdout)
     try:
-        _listen(control.ours, report, deadline)
+        _listen(control.ours, report, deadline, KernelWatch(report, tolerate))
     finally:
         report.exit_code = _end(child, patient=not report.timed_out and (report.said_last or not report.is_over()))
         report.log = log.text()
@@ -126,14 +102,19 @@ class _Log:
                 self._kept = (self._kept + piece)[-LOG_BYTES:]
 
 
-def _listen(ours: socket.socket, report: ChildReport, deadline: float) -> None:
+def _listen(ours: socket.socket, report: ChildReport, deadline: float, kernel: KernelWatch) -> None:
     """Read messages until the child is done, has ended, or its grace after the first stop is over."""
     pending = b""
+    was_over = False
     while True:
-        ours.settimeout(max(0.001, deadline - time.monotonic()))
+        if report.is_over() and not was_over:
+            was_over, deadline = True, min(deadline, time.monotonic() + GRACE_S)
+        ours.settimeout(max(0.001, min(LOOK_S, deadline - time.monotonic())))
         try:
             data = ours.recv(65536)
         except TimeoutError:
+            if time.monotonic() < deadline:
+                continue  # a kernel layer may have stopped something meanwhile
             report.timed_out = not report.is_over()
             return
         except OSError:
@@ -141,12 +122,14 @@ def _listen(ours: socket.socket, report: ChildReport, deadline: float) -> None:
         if not data or len(pending) > MAX_MESSAGE:
             return
         *lines, pending = (pending + data).split(b"\n")
-        was_over = report.is_over()
-        report.messages += filter(None, map(_message, lines))
+        found = [message for message in map(_message, lines) if message is not None]
+        report.messages += found
+        for message in found:
+            if message.get("event") == "kernel":
+                kernel.take_over(message)
+                ours.sendall(b"g")
         if report.said_last:
             return
-        if report.is_over() and not was_over:
-            deadline = min(deadline, time.monotonic() + GRACE_S)
 
 
 def _message(line: bytes) -> dict[str, Any] | None:

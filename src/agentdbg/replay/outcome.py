@@ -19,6 +19,7 @@ class Outcome:
     uncovered: Effects of the recorded run that no seam saw and no call covers, as the record has them.
     answers: The six answers; none when nothing was run.
     rules_used: Volatile paths through which calls matched although their bytes differ.
+    contained: Changes that the copy-on-write view took in: ``effect detail`` each.
     guard: Layers that held.
     """
 
@@ -35,6 +36,7 @@ class Outcome:
     tolerated: tuple[Mapping[str, object], ...] = ()
     uncovered: tuple[Mapping[str, object], ...] = ()
     rules_used: tuple[str, ...] = ()
+    contained: tuple[Mapping[str, object], ...] = ()
     guard: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     log: str = ""
@@ -64,7 +66,7 @@ class Outcome:
             "rules_used": list(self.rules_used),
             "uncovered_effects": [dict(effect) for effect in (*self.refused, *self.uncovered)],
             "tolerated_effects": [dict(effect) for effect in self.tolerated],
-            "contained_writes": [],
+            "contained_writes": [dict(each) for each in self.contained],
             "guard": list(self.guard),
             "drift": [],
             "samples": [],

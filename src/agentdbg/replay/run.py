@@ -18,7 +18,15 @@ from agentdbg.replay.child_process import ChildReport, ControlPair, run_child
 from agentdbg.replay.cleaning import cleaned
 from agentdbg.replay.outcome import Outcome
 from agentdbg.replay.publishing import publish
-from agentdbg.replay.spec import child_environment, interpreter, interpreter_options, mapping, write_spec
+from agentdbg.replay.spec import (
+    child_environment,
+    interpreter,
+    interpreter_options,
+    mapping,
+    working_directory,
+    write_spec,
+)
+from agentdbg.replay.start_state import start_state
 from agentdbg.replay.trust import is_trusted
 from agentdbg.replay.verdict import judge
 from agentdbg.store.files import StoreError
@@ -30,7 +38,10 @@ NO_ENTRY = (
     "the record has no entry point: no @agentdbg.agent call was its root, and it was not started by 'agentdbg record'"
 )
 LISTED = 50
-NO_KERNEL_GUARD = "kernel guard layers are not available here; say --guard audit to run under the audit hook alone"
+NO_KERNEL_GUARD = (
+    "the kernel does not hold a replay here ({reason}), so nothing was run: "
+    "say --guard audit to run under the audit hook alone, or --in IMAGE"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +49,7 @@ class ReplayOptions:
     """What is asked of a replay.
 
     Attributes:
-        guard: ``audit``: the audit hook alone. ``auto`` wants kernel layers, which this version does not have.
+        guard: ``audit``: the audit hook alone. ``auto``: the kernel's layers too, or nothing is run.
         timeout: Seconds after which the child is ended.
         trust: Run code that this user did not record without asking.
         tolerate: Ambient effects that stay blocked but are no refusal: patterns over ``event detail``.
@@ -90,8 +101,6 @@ def exact(source: DirectoryRunSource, options: ReplayOptions) -> Outcome:
     Raises:
         ReplayRefused: It must not be started.
     """
-    if options.guard != "audit":
-        raise ReplayRefused(NO_KERNEL_GUARD)
     source.index(None)
     summary = source.summary()
     startable = any(mapping(mapping(summary.meta.get("entry")).get(name)) for name in ("callable", "launch"))
@@ -161,8 +170,11 @@ def _replay(source: DirectoryRunSource, tape: cassettes.Cassette, options: Repla
     summary = source.summary()
     run_id = f"{summary.run_id[:100]}.exact"
     cassettes.write(tape, str(scratch / "cassette"))
+    kernel = options.guard != "audit"
+    start = start_state(source, working_directory(source, scratch), scratch) if kernel else None
     with ControlPair() as control:
-        spec = write_spec(source, scratch, run_id, tolerate=options.tolerate, control_fd=control.theirs.fileno())
+        theirs = control.theirs.fileno()
+        spec = write_spec(source, scratch, run_id, tolerate=options.tolerate, control_fd=theirs, start=start)
         report = run_child(
             [
                 interpreter(source),
@@ -173,12 +185,17 @@ def _replay(source: DirectoryRunSource, tape: cassettes.Cassette, options: Repla
             cwd=str(spec["cwd"]),
             env=child_environment(source, spec, scratch),
             timeout=options.timeout,
+            tolerate=options.tolerate,
         )
+    if problem := report.first("no_kernel"):
+        raise ReplayRefused(NO_KERNEL_GUARD.format(reason=problem.get("reason")))
     report = cleaned(report, Gate(enabled=bool(spec["redacting"])))
     made = scratch / "store" / "runs" / run_id
     if not made.is_dir():
         return _never_started(summary.run_id, report, len(tape.calls))
     outcome = judge(source, made, tape, report)
+    if start is not None and start.problems:
+        outcome = replace(outcome, notes=(*outcome.notes, *start.problems))
     published, place = publish(made, options.store, outcome, mapping(summary.meta.get("entry")))
     if str(place) != options.store.location():
         outcome = replace(outcome, notes=(*outcome.notes, f"{options.store.location()} cannot be written: see {place}"))
@@ -186,7 +203,7 @@ def _replay(source: DirectoryRunSource, tape: cassettes.Cassette, options: Repla
 
 
 def _never_started(run_id: str, report: ChildReport, total: int) -> Outcome:
-    outcome = Outcome(run_id, "crashed", "", total=total, guard=("audit",), log=report.log)
+    outcome = Outcome(run_id, "crashed", "", total=total, guard=report.layers(), log=report.log)
     if refused := tuple(report.all("refused")):
         first = refused[0]
         reason = f"{first.get('effect')} {first.get('detail')} at {first.get('frame')}, before the agent started"

@@ -13,6 +13,7 @@ from typing import cast
 from agentdbg.model.records import Json, Kind, Step
 from agentdbg.recording.launched import TAKES_A_VALUE
 from agentdbg.replay.cassette import volatile_rules
+from agentdbg.replay.start_state import StartState
 from agentdbg.replay.trust import roots_of
 from agentdbg.store.journal import ref_from
 from agentdbg.store.protocols import BodyMissing
@@ -30,9 +31,15 @@ _PASSED_ON = "bBdOqsuvx"
 
 
 def write_spec(
-    source: DirectoryRunSource, scratch: Path, run_id: str, *, tolerate: Sequence[str], control_fd: int
+    source: DirectoryRunSource,
+    scratch: Path,
+    run_id: str,
+    *,
+    tolerate: Sequence[str],
+    control_fd: int,
+    start: StartState | None = None,
 ) -> dict[str, object]:
-    """Write ``spec.json`` and ``arguments`` for the child; returns the specification."""
+    """Write ``spec.json`` and ``arguments`` for the child; returns the specification. With ``start``: kernel layers."""
     summary = source.summary()
     entry = mapping(summary.meta.get("entry"))
     roots = roots_of(summary)
@@ -40,7 +47,6 @@ def write_spec(
     (scratch / "arguments").write_bytes(source.body(ref) if ref is not None else b"{}")
     target = mapping(entry.get("callable"))
     launch = launch_of(entry, roots)
-    cwd = expand(str((launch or entry).get("cwd", "")), roots)
     rules = volatile_rules(summary.meta)
     spec: dict[str, object] = {
         "cassette": str(scratch / "cassette"),
@@ -57,16 +63,39 @@ def write_spec(
         "argv": [str(word) for word in cast("list[Json]", entry.get("argv") or ["agent"])],
         "arguments": str(scratch / "arguments"),
         "items": _items(source),
-        "cwd": cwd if os.path.isdir(cwd) else str(scratch / "cwd"),
+        "cwd": working_directory(source, scratch),
         "started_at": summary.started_at,
         "allow_write": [str(scratch)],
         "tolerate": list(tolerate),
+        "scratch": str(scratch),
+        "kernel": start is not None,
+        "views": _views(start, scratch) if start is not None else [],
+        "start_files": [{"path": path, "content": content} for path, content in (start.files if start else {}).items()],
         "redacting": mapping(mapping(summary.meta.get("rules")).get("redaction")).get("version") != "off",
         "volatile": {"version": rules.version, "paths": {name: list(paths) for name, paths in rules.paths.items()}},
         "control_fd": control_fd,
     }
     (scratch / "spec.json").write_text(json.dumps(spec), encoding="utf-8")
     return spec
+
+
+def _views(start: StartState, scratch: Path) -> list[dict[str, str]]:
+    """Each folder with directories for what is written over it."""
+    found = []
+    for number, folder in enumerate(start.views):
+        places = {name: str(scratch / "views" / f"{number}-{name}") for name in ("upper", "work")}
+        for place in places.values():
+            os.makedirs(place, mode=0o700)
+        found.append({"folder": folder, **places})
+    return found
+
+
+def working_directory(source: DirectoryRunSource, scratch: Path) -> str:
+    """Where the agent is started: where it was, or an empty directory."""
+    entry = mapping(source.summary().meta.get("entry"))
+    roots = roots_of(source.summary())
+    cwd = expand(str((launch_of(entry, roots) or entry).get("cwd", "")), roots)
+    return cwd if os.path.isdir(cwd) else str(scratch / "cwd")
 
 
 def launch_of(entry: Mapping[str, Json], roots: Mapping[str, str]) -> dict[str, Json] | None:

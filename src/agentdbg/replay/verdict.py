@@ -90,7 +90,8 @@ class _Case:
             refused=tuple(map(dict, report.all("refused"))),
             tolerated=tuple(map(dict, report.all("tolerated"))),
             rules_used=tuple(self._same.used),
-            guard=("audit",),
+            contained=tuple(dict(each) for each in report.all("contained")),
+            guard=report.layers(),
             notes=tuple(self._notes),
             log=report.log,
         )

@@ -1,0 +1,79 @@
+"""The kernel layers of a replay, from the child's side: put in place before anything of the agent's is loaded."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from agentdbg.replay.kernel import call_filter, calls, landlock, namespaces
+
+_SHARED_MEMORY = "/dev/shm"
+_ALWAYS_WRITABLE = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/pts")
+
+
+class NoKernelGuard(Exception):
+    """A layer that an exact replay needs is not to be had here; the message says which and why."""
+
+
+def enter(
+    spec: Mapping[str, Any], tell: Callable[[Mapping[str, object]], None], wait: Callable[[], object]
+) -> list[str]:
+    """Put the layers in place.
+
+    Args:
+        spec: ``scratch``, ``cwd``, ``views`` (folder, upper, work each) and ``start_files`` (path, content each).
+        tell: Sends a message to the parent, which takes the filter's listener over.
+        wait: Returns when the parent has it.
+
+    Returns:
+        Places whose changes are contained: the scratch directory, and the views that could be laid.
+
+    Raises:
+        NoKernelGuard: There is no Landlock, or no seccomp.
+    """
+    calls.prepare()
+    held, folders = _namespaces(spec)
+    _put_start_files(spec.get("start_files") or [], folders)
+    os.chdir(spec["cwd"])
+    contained = [str(spec["scratch"]), *folders]
+    try:
+        abi = landlock.restrict([*contained, *_ALWAYS_WRITABLE])
+        listener = call_filter.install(listened=True)
+    except (OSError, calls.KernelRefused) as problem:
+        raise NoKernelGuard(str(getattr(problem, "strerror", None) or problem)) from problem
+    held += [f"landlock {abi}", "seccomp"]
+    tell({"event": "kernel", "listener": listener, "pid": os.getpid(), "layers": held, "contained": contained})
+    wait()
+    if listener is not None:
+        os.close(listener)
+    return contained
+
+
+def _namespaces(spec: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+    """Layers that hold, and the folders that are seen copy-on-write: none without namespaces."""
+    try:
+        held = namespaces.enter()
+    except calls.KernelRefused:
+        return [], []
+    views = [namespaces.View(*(str(view[name]) for name in ("folder", "upper", "work"))) for view in spec["views"]]
+    laid = [view.folder for view in namespaces.cover(views, str(spec["scratch"]))]
+    with suppress(OSError):
+        calls.mount("tmpfs", _SHARED_MEMORY, "tmpfs", 0, "size=256m")
+        laid.append(_SHARED_MEMORY)
+    return [*held, *(["copy-on-write view"] if laid else [])], laid
+
+
+def _put_start_files(files: Sequence[Mapping[str, Any]], folders: Sequence[str]) -> None:
+    """Make the files that the agent changed what they were when it first did, inside the views alone."""
+    for told in files:
+        path, content = str(told["path"]), told["content"]
+        if not any(path.startswith(folder.rstrip("/") + "/") for folder in folders):
+            continue
+        with suppress(OSError):  # a directory that has gone: the agent will say so itself, as it would have
+            if content is None:
+                os.unlink(path)
+            else:
+                shutil.copyfile(content, path)
