@@ -19,6 +19,7 @@ from _thread import _local
 from agentdbg.recording.effect_events import WRITE_FLAGS, Rules, command, resolve
 from agentdbg.recording.file_weight import TemporaryFiles, is_dull
 from agentdbg.recording.frames import innermost, place_of, witness
+from agentdbg.recording.hooks import on_import
 from agentdbg.recording.sightings import Sighting, Waiting
 
 TYPE_CHECKING = False  # as typing has it: importing typing takes longer than all of this
@@ -91,6 +92,7 @@ def install() -> None:
     state.hooked = True
     sys.addaudithook(_hook(_table()))
     atexit.register(_at_exit)
+    on_import("multiprocessing.util", _patch_spawning)
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=_after_fork)
 
@@ -111,13 +113,11 @@ def attach(recorder: Recorder) -> None:
     from agentdbg.recording.captured_files import CapturedFiles
     from agentdbg.recording.effect_steps import write
     from agentdbg.recording.exchange_marker import inside_exchange
-    from agentdbg.recording.hooks import on_import
 
     state.files = CapturedFiles(recorder, lambda: waiting().files)
     state.place, state.program = scope.here, scope.program_run
     state.current, state.exchanging, state.write = scope.current, inside_exchange, write
     state.recorder = recorder
-    on_import("multiprocessing.util", _patch_spawning)
     install()
 
 
