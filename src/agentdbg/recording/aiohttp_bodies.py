@@ -6,7 +6,6 @@ ahead of the agent, up to its buffer's limit, as it does without a recorder; not
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import io
 from collections.abc import Callable, Iterator
@@ -149,6 +148,8 @@ def _recorded_stream(base: Any) -> Any:
 
 
 def _reading(original: Callable[..., Any]) -> Callable[..., Any]:
+    from asyncio import IncompleteReadError  # loaded with aiohttp, not with the recorder
+
     @functools.wraps(original)
     async def read(self: Any, *args: Any, **kwargs: Any) -> Any:
         watched = _watched.get(id(self))
@@ -157,7 +158,7 @@ def _reading(original: Callable[..., Any]) -> Callable[..., Any]:
         watched.reading = True
         try:
             found = await original(self, *args, **kwargs)
-        except asyncio.IncompleteReadError as error:
+        except IncompleteReadError as error:
             watched.took(error.partial, ended=True)
             raise
         except BaseException as error:
@@ -221,10 +222,10 @@ def served_head(found: ServedResponse) -> Any:
 
 def served_body(found: ServedResponse, failure: Failure, protocol: Any) -> Any:
     """A ``StreamReader`` that gives a recorded body."""
+    from asyncio import get_running_loop
+
     ends = found.served.attrs.get(CHUNK_ENDS)
-    body = _served_stream(import_module("aiohttp.streams").StreamReader)(
-        protocol, 2**16, loop=asyncio.get_running_loop()
-    )
+    body = _served_stream(import_module("aiohttp.streams").StreamReader)(protocol, 2**16, loop=get_running_loop())
     body._pieces = PieceReader(found, failure)
     body._ends = iter(ends if isinstance(ends, list) else [])
     return body
@@ -232,6 +233,8 @@ def served_body(found: ServedResponse, failure: Failure, protocol: Any) -> Any:
 
 @functools.cache
 def _served_stream(base: Any) -> Any:
+    from asyncio import IncompleteReadError
+
     class StreamReader(base):  # type: ignore[misc]  # aiohttp's class is known at run time only
         _pieces: PieceReader
         _ends: Iterator[Json]
@@ -259,7 +262,7 @@ def _served_stream(base: Any) -> Any:
             while len(found) < n:
                 data = await self.read(n - len(found))
                 if not data:
-                    raise asyncio.IncompleteReadError(found, n)
+                    raise IncompleteReadError(found, n)
                 found += data
             return found
 

@@ -9,7 +9,6 @@ that whoever watches sockets sees them.
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import inspect
 from collections.abc import Callable
@@ -113,7 +112,7 @@ def _ended(call: HttpCall, request: Any, error: BaseException, phase: str = "") 
     """
     timer = getattr(request, "_timer", None)
     seen: BaseException = error
-    if isinstance(error, asyncio.CancelledError) and getattr(timer, "_cancelled", False):
+    if status_of(error) is StepStatus.CANCELLED and getattr(timer, "_cancelled", False):
         seen, phase = TimeoutError(), ""
     call.finish(status_of(seen), _writable(seen), phase=phase)
     return error
@@ -169,10 +168,10 @@ class _Request:
         return connection
 
     def answer(self, reply: Reply) -> _Connection:
+        from asyncio import get_running_loop  # loaded with aiohttp, not with the recorder
+
         connection = _Connection()
-        body = import_module("aiohttp.streams").StreamReader(
-            connection.protocol, 2**16, loop=asyncio.get_running_loop()
-        )
+        body = import_module("aiohttp.streams").StreamReader(connection.protocol, 2**16, loop=get_running_loop())
         body.feed_data(reply.body)
         body.feed_eof()
         headers = [(name.encode(), value.encode()) for name, value in reply.headers]
