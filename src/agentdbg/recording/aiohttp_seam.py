@@ -17,6 +17,7 @@ from importlib import import_module
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
+from agentdbg.model.records import StepStatus
 from agentdbg.recording import propagate
 from agentdbg.recording.active import status_of
 from agentdbg.recording.aiohttp_bodies import message, served_body, served_head, watch_body, whole_body
