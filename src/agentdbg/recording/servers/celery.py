@@ -46,11 +46,19 @@ def install(module: ModuleType) -> None:
         return
     _installed = True
     signals = import_module("celery.signals")
+    signals.worker_init.connect(_in_worker, weak=False)
     signals.before_task_publish.connect(_before_publish, weak=False)
     signals.task_prerun.connect(_before_run, weak=False)
     signals.task_failure.connect(_at_failure, weak=False)
     signals.task_retry.connect(_at_retry, weak=False)
     signals.task_postrun.connect(_after_run, weak=False)
+
+
+def _in_worker(**_: object) -> None:
+    """A worker starts: what its own process does is no run."""
+    found = recorder()
+    if found is not None:
+        found.serving = True
 
 
 def _before_publish(headers: Any = None, **_: object) -> None:
