@@ -30,6 +30,7 @@ BENCHMARKS = {
     "compare": "compare runs, states and prompts",
     "first_frame": "open a big run on a terminal",
     "http": "record one HTTP model call",
+    "server": "requests of a uvicorn application",
     "launch": "start of a program under record",
 }
 
