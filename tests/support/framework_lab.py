@@ -48,8 +48,9 @@ class FrameworkLab(HttpLab):
             assert outcome.verdict == "identical", f"{outcome.reason}\n{outcome.log}"
 
     def outline(self, address: str = "run-1") -> list[str]:
-        """Kind and name of every step, indented by its depth."""
-        return [f"{'  ' * step.depth}{step.kind.value} {step.name}" for step in self.steps(address=address)]
+        """Kind and name of every step but of effects that no seam saw, indented by its depth."""
+        steps = [step for step in self.steps(address=address) if step.kind is not Kind.EFFECT]
+        return [f"{'  ' * step.depth}{step.kind.value} {step.name}" for step in steps]
 
     def tools(self, address: str = "run-1") -> dict[str, Step]:
         """The tool steps by name."""

@@ -124,7 +124,7 @@ def _is_filled(cell: CellType) -> bool:
 def parsed(arguments: Any) -> Mapping[str, Any]:
     """A tool's arguments as the model wrote them."""
     try:
-        found = json.loads(arguments or "{}") if isinstance(arguments, str) else arguments
+        found = json.loads(arguments or "{}") if isinstance(arguments, str | None) else arguments
     except ValueError:
         found = arguments
     return found if isinstance(found, dict) else {"input": found}
