@@ -49,6 +49,15 @@ def _made_line(core: Any, line: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {"type": name, "loc": tuple(line.get("loc") or ()), "input": line.get("input")}
     if name in _RAISED and "error" in context:
         context["error"] = _RAISED[name](context["error"])
-    elif name not in {each["type"] for each in core.list_all_errors()}:
+    elif not _is_known(core, name, context):
         return {**found, "type": core.PydanticCustomError(name, str(line.get("msg")))}
     return {**found, "ctx": context} if context else found
+
+
+def _is_known(core: Any, name: str, context: dict[str, Any]) -> bool:
+    """Whether an error is one of pydantic's own, and not a validator's."""
+    try:
+        core.PydanticKnownError(name, context or None)
+    except (KeyError, TypeError):
+        return False
+    return True

@@ -66,7 +66,7 @@ class LangChainCodec:
             return frozen
         members = {str(key): self._thawed(item) for key, item in held.items()}
         construct = getattr(kind, "model_construct", None)
-        return kind(**members) if construct is None else construct(**members)
+        return kind(**members) if construct is None else construct(set(members), **members)
 
 
 CODEC = LangChainCodec()

@@ -7,6 +7,7 @@ resumes the graph, which is the record's.
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import ModuleType
@@ -32,8 +33,15 @@ _DECIDED = ("type", "action", "decision")
 
 def install(module: ModuleType) -> None:
     """Patch ``langgraph.types``."""
+    original = vars(module).get("interrupt")
     if not replace_method(module, "interrupt", _asking):
         missing("langgraph", "types.interrupt: approvals")
+        return
+    for holder in list(sys.modules.values()):  # a program that was there before the recorder has it by name
+        if isinstance(holder, ModuleType) and holder is not module:
+            members: dict[str, Any] = ModuleType.__getattribute__(holder, "__dict__")
+            if members.get("interrupt") is original:
+                members["interrupt"] = vars(module)["interrupt"]
 
 
 def _asking(original: Callable[..., Any]) -> Callable[..., Any]:
