@@ -67,3 +67,9 @@ def test_a_reference_needs_a_digest() -> None:
 def test_an_error_may_be_a_plain_text() -> None:
     assert error_info("went wrong") == ErrorInfo("", "went wrong")
     assert error_info("") is error_info(None) is error_info([1]) is None
+
+
+def test_how_often_an_effect_was_seen_is_known_at_the_end() -> None:
+    note = {**intent(1, "effect"), "e": "step", "attrs": {"event": "open", "count": 1}}
+    assert built(note).attrs["count"] == 1
+    assert built(note, {"e": "count", "of": "w:1", "count": 7}).attrs["count"] == 7
