@@ -82,6 +82,8 @@ def _plain(
 _AGENTS = ("sync", "async", "async stream", "sync chat", "async stream chat")
 _SDKS = (versions.SDK_NEW, versions.SDK_OLD)
 _LANGGRAPHS = (versions.LANGGRAPH_NEW, versions.LANGGRAPH_OLD)
+_SQLITES = (versions.LANGGRAPH_SQLITE_NEW, versions.LANGGRAPH_SQLITE_OLD)
+_SAVER = "langgraph, SqliteSaver"
 _REACT = "langgraph, create_react_agent"
 _ONE_STREAM = ("sync", "async", "async stream")
 
@@ -105,9 +107,10 @@ CELLS = (
     *(Cell("langgraph, create_react_agent", "langgraph_react", "langgraph", on) for on in _LANGGRAPHS),
     *(Cell("langgraph, StateGraph with ToolNode", "langgraph_nodes", "langgraph", on) for on in _LANGGRAPHS),
     *(
-        Cell("langgraph, SqliteSaver", "langgraph_saved", "langgraph", on, ("sync", "async"), runs=2, model_calls=4)
-        for on in (versions.LANGGRAPH_SQLITE_NEW, versions.LANGGRAPH_SQLITE_OLD)
+        Cell(_SAVER, "langgraph_saved", "langgraph", on, ("sync", "sync stream"), runs=2, model_calls=4)
+        for on in _SQLITES
     ),
+    *(Cell(_SAVER, "langgraph_saved", "langgraph", on, ("async", "async stream")) for on in _SQLITES),
     Cell("langchain, create_agent", "langchain_agent", "langchain", versions.LANGGRAPH_NEW),
     *(
         Cell("pydantic-ai", "pydantic_ai_agent", "pydantic-ai-slim", on, _ONE_STREAM)
