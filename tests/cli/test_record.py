@@ -17,6 +17,8 @@ from tests.support.environments import NoInterpreter, environment, interpreter
 from tests.support.launching import AGENTDBG, Outcome, record, run
 from tests.support.terminal import Shell
 
+WIDE = pytest.mark.wide
+SAYS = "print('out'); import sys; print('err', file=sys.stderr); sys.exit(4)"
 AGENT = """
 import agentdbg, sys
 @agentdbg.tool
@@ -115,29 +117,17 @@ def test_nothing_to_run_is_a_usage_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "status", "line"),
+    ("words", "line"),
     [
-        (["sh", "-c", "echo out; echo err >&2; exit 4"], 4, "sh started no Python"),
-        (
-            ["{python}", "-S", "-c", "print('out'); import sys; print('err', file=sys.stderr); sys.exit(4)"],
-            4,
-            "with -S",
-        ),
-        (
-            ["{python}", "-I", "-c", "print('out'); import sys; print('err', file=sys.stderr); sys.exit(4)"],
-            4,
-            "Python -I;",
-        ),
-        (
-            ["{python}", "-sE", "-c", "print('out'); import sys; print('err', file=sys.stderr); sys.exit(4)"],
-            4,
-            "Python -E;",
-        ),
+        (["sh", "-c", "echo out; echo err >&2; exit 4"], "sh started no Python"),
+        (["{python}", "-I", "-c", SAYS], "Python -I;"),
+        pytest.param(["{python}", "-sE", "-c", SAYS], "Python -E;", marks=WIDE),
+        pytest.param(["{python}", "-S", "-c", SAYS], "with -S", marks=WIDE),
     ],
 )
-def test_what_is_not_recorded_is_said_after_the_end(words: list[str], status: int, line: str, tmp_path: Path) -> None:
+def test_what_is_not_recorded_is_said_after_the_end(words: list[str], line: str, tmp_path: Path) -> None:
     done = record([word.format(python=python()) for word in words], tmp_path)
-    assert (done.status, done.stdout) == (status, b"out\n")
+    assert (done.status, done.stdout) == (4, b"out\n")
     first, last = done.stderr.decode().splitlines()
     assert first == "err"
     assert last.startswith("agentdbg: nothing was recorded: ")
@@ -153,7 +143,7 @@ def test_a_shell_script_that_starts_python_is_recorded(agent: Path, tmp_path: Pa
     assert len(runs(tmp_path / ".store")) == 1
 
 
-@pytest.mark.parametrize("version", ["2.7", "3.8", "3.10"])
+@pytest.mark.parametrize("version", [pytest.param("2.7", marks=WIDE), "3.8", pytest.param("3.10", marks=WIDE)])
 def test_an_older_python_runs_unrecorded(version: str, tmp_path: Path) -> None:
     try:
         old = interpreter(version)

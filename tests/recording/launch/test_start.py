@@ -64,6 +64,7 @@ def test_a_launcher_that_has_gone_is_no_reason_to_fail(gone: str) -> None:
     shutil.rmtree(place, ignore_errors=True)
 
 
+@pytest.mark.wide
 def test_every_seam_that_is_there_is_patched() -> None:
     """The project's own environment has httpx and httpx2."""
     seen = examine(Interpreter((sys.executable,)), dict(os.environ), {"httpx": "httpx", "httpx2": "httpx2"})

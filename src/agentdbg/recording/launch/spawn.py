@@ -21,6 +21,7 @@ FAULTS = ("SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGTRAP", "SIGSYS")
 FROM_TERMINAL = ("SIGINT", "SIGQUIT", "SIGTSTP", "SIGTTIN", "SIGTTOU", "SIGWINCH", "SIGHUP")
 _PYTHONS_OWN = ("SIGPIPE", "SIGXFSZ", "SIGXFZ")
 """Ignored in every Python; a program that a shell starts has them as they were."""
+_LOOK_S = 0.5
 _SETTLE_S = 0.05
 
 
@@ -175,7 +176,9 @@ class _Waiter:
     def _next(self, pid: int) -> tuple[int, bool]:
         """The next signal, and whether it came to this process alone."""
         if self._witness is not None:
-            info = signal.sigwaitinfo(self._waited)
+            info = signal.sigtimedwait(self._waited, _LOOK_S)
+            if info is None:  # another thread of this process may have got the signal
+                return signal.SIGCHLD, False
             sent = info.si_code <= 0 and info.si_signo not in (signal.SIGCHLD, signal.SIGCONT)
             alone = sent and not self._witness.saw(info.si_signo) and not _is_below(info.si_pid, pid)
             return info.si_signo, alone
