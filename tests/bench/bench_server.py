@@ -76,7 +76,7 @@ def rows(folder: Path, quick: bool) -> Iterator[Row]:
                 place.mkdir()
                 (place / "main.py").write_text(APP, encoding="utf-8")
                 port = free_port()
-                command = [python, "-m", "uvicorn", "main:app", "--port", str(port), "--log-level", "warning"]
+                command = [str(python), "-m", "uvicorn", "main:app", "--port", str(port), "--log-level", "warning"]
                 env = {"MODEL_URL": model.openai_url, "SYSTEM": words(2_000, 3), "AGENTDBG_DEBUG": ""}
                 servers.append(stack.enter_context(Server(command, place, port=port, record=record, env=env)))
             taken = [[asyncio.run(_load(server.url, requests)) for server in servers] for _ in range(rounds + 1)][1:]

@@ -63,7 +63,7 @@ async def call(app: App, scope: Message, body: bytes = b"", *, pieces: int = 1) 
     async def receive() -> Message:
         return waiting.pop(0) if waiting else {"type": "http.disconnect"}
 
-    async def send(message: Message) -> None:
+    async def send(message: Any) -> None:
         sent.append(message)
 
     await ServedApp(app, None, app)(scope, receive, send)
@@ -305,7 +305,7 @@ async def test_a_websocket_connection_is_a_run_with_what_was_said(store: Path) -
     async def receive() -> Message:
         return {"type": "websocket.receive", "text": "hi"}
 
-    async def send(message: Message) -> None:
+    async def send(message: Any) -> None:
         return None
 
     scope = scope_for("/ws", kind="websocket")

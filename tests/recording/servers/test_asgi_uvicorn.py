@@ -135,7 +135,7 @@ def write(folder: Path) -> Path:
 
 def serving(folder: Path, python: Path, model: ScriptedServer, *options: str, app: str = "main:app") -> Server:
     port = free_port()
-    command = [python, "-m", "uvicorn", app, "--port", str(port), "--log-level", "warning", *options]
+    command = [str(python), "-m", "uvicorn", app, "--port", str(port), "--log-level", "warning", *options]
     return Server(command, folder, port=port, env={"MODEL_URL": model.openai_url})
 
 

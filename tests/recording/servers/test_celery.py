@@ -82,7 +82,7 @@ def test_tasks_are_runs_that_name_their_sender(
     tmp_path: Path, python: Path, pool: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started(tmp_path, python)
-    command = [python, "-m", "celery", "-A", "tasks", "worker", "-P", pool, "-c", "2", "-l", "WARNING"]
+    command = [str(python), "-m", "celery", "-A", "tasks", "worker", "-P", pool, "-c", "2", "-l", "WARNING"]
     variables = surroundings(tmp_path / "store", {"PYTHONPATH": str(SRC)})
     with (tmp_path / "log").open("wb") as log:
         worker = subprocess.Popen(recorded_command(*command), cwd=tmp_path, env=variables, stdout=log, stderr=log)
