@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from agentdbg.model.canonical import loads, narrowed_paths
 from agentdbg.model.records import StepStatus
 from agentdbg.recording import scope as scopes
-from agentdbg.recording.calls import ReplayStop
+from agentdbg.recording.calls import CallRefused, Made, ReplayStop
 from agentdbg.recording.revive import freeze
-from agentdbg.recording.served import ServedOutcome
+from agentdbg.recording.served import MadeOutcome, ServedOutcome
 
 if TYPE_CHECKING:
     from contextvars import Token
@@ -36,6 +36,7 @@ class ActiveCall:
         self._codec = codec
         self._items: list[object] = []
         self._item_holes: list[str] = []
+        self._refused = False
 
     def enter(self) -> Token[Scope | None]:
         """Go into the scope of the function's body."""
@@ -54,14 +55,22 @@ class ActiveCall:
         """Ask the replay."""
         call = self._asked()
         answerer = self._recorder.answerer
-        found = answerer.answer(call) if answerer is not None and call is not None else None
+        try:
+            found = answerer.answer(call) if answerer is not None and call is not None else None
+        except CallRefused as refusal:
+            self.fail(refusal)
+            raise
         return self._take(found)
 
     async def served_async(self) -> ServedOutcome | None:
         """Ask the replay from a coroutine."""
         call = self._asked()
         answerer = self._recorder.answerer
-        found = await answerer.answer_async(call) if answerer is not None and call is not None else None
+        try:
+            found = await answerer.answer_async(call) if answerer is not None and call is not None else None
+        except CallRefused as refusal:
+            self.fail(refusal)
+            raise
         return self._take(found)
 
     def succeed(self, result: object, attrs: Mapping[str, object] | None = None) -> None:
@@ -75,6 +84,9 @@ class ActiveCall:
 
     def fail(self, error: BaseException) -> None:
         """The call raised, or was cancelled."""
+        if self._refused:
+            return
+        self._refused = isinstance(error, CallRefused) and self._asked() is not None
         self._end(status_of(error), self._partial, error)
         self.ended("failed", error)
 
@@ -135,6 +147,9 @@ class ActiveCall:
     def _take(self, found: Served | None) -> ServedOutcome | None:
         if found is None:
             return None
+        if isinstance(found, Made):
+            self.succeed(found.value, found.attrs)
+            return MadeOutcome(found)
         self._guarded(lambda: record_served(self.run, self._outside, self.step, found))
         return ServedOutcome(found, self._codec, self._cannot_deliver)
 

@@ -20,6 +20,8 @@ class Call:
         fingerprint: Identity of the call.
         alpha: The same with server-minted ids renamed.
         arguments_hash: Hash of the recorded arguments or input.
+        key: Idempotency key that the tool is given.
+        given: A tool's own arguments by parameter name, not redacted: for its dry run and its status look-up alone.
     """
 
     step: str
@@ -30,6 +32,8 @@ class Call:
     fingerprint: str
     alpha: str
     arguments_hash: str
+    key: str | None = None
+    given: Mapping[str, object] | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +59,33 @@ class Served:
     turn: tuple[int, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Made(Served):
+    """An outcome that was made in the call's place: by its dry run, by its status look-up, or by a person.
+
+    Attributes:
+        value: What the agent gets, as it is.
+    """
+
+    value: object = None
+
+
+class CallRefused(Exception):
+    """What an agent gets from a call that a regression replay does not make: an ordinary error of that tool."""
+
+
 class ReplayStop(BaseException):
     """Ends a replay: the run diverged or an effect was refused. No ``Exception``: no retry loop shall swallow it."""
 
 
 class Answerer(Protocol):
-    """Answers calls in a replay. ``None`` as an answer means: run it live."""
+    """Answers calls in a replay. ``None`` as an answer means: run it live.
+
+    Attributes:
+        nested: Tools may run: calls inside their bodies are asked about too, and calls have an alpha fingerprint.
+    """
+
+    nested: bool
 
     def answer(self, call: Call) -> Served | None:
         """Answer from a thread; blocks until the outcome's turn has come.
@@ -69,6 +94,7 @@ class Answerer(Protocol):
 
         Raises:
             ReplayStop: The record has no such call.
+            CallRefused: The call is not made; the agent is told so.
         """
 
     async def answer_async(self, call: Call) -> Served | None:

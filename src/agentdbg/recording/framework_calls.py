@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -104,6 +104,8 @@ class FrameworkTool:
         members: dict[str, object] = {"attrs": attrs} if attrs else {}
         encoded = run.encode(dict(described.arguments))
         step = run.begin(scope, self._kind, described.name, encoded, effect=effect, members=members)
+        if step.call is not None:
+            step.call = replace(step.call, given=described.arguments)
         inside = scope.below(step.id, tool=True)._replace(tool_name=described.name)
         return ActiveCall(found, scope, step, inside, self._codec)
 

@@ -12,7 +12,7 @@ from typing import Protocol, TypeVar
 
 from agentdbg.recording import propagate, telemetry
 from agentdbg.recording.active import record_served, status_of
-from agentdbg.recording.calls import Served
+from agentdbg.recording.calls import CallRefused, Served
 from agentdbg.recording.exchange_marker import passing, within
 from agentdbg.recording.http_calls import HttpCall, settled
 from agentdbg.recording.http_requests import HttpRequest, open_call
@@ -53,8 +53,7 @@ def exchange(library: Library[T], send: Callable[[], T]) -> T:
             return library.answer(opened)
         with passing():
             return send()
-    replay = answerer()
-    served = replay.answer(opened.call) if replay is not None and opened.call is not None else None
+    served = asked(opened)
     if served is not None:
         return serve(library, opened, served)
     try:
@@ -108,6 +107,18 @@ def opened_for(library: Library[T]) -> HttpCall | Reply | None:
     )
     reply = found.guard(lambda: plain(request.content), None)
     return open_call(request) if reply is None else reply
+
+
+def asked(call: HttpCall) -> Served | None:
+    """What a replay answers; ``None`` outside of one."""
+    replay = answerer()
+    if replay is None or call.call is None:
+        return None
+    try:
+        return replay.answer(call.call)
+    except CallRefused as error:
+        call.finish(status_of(error), error)
+        raise
 
 
 async def asked_async(call: HttpCall) -> Served | None:

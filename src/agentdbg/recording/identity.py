@@ -5,7 +5,14 @@ from __future__ import annotations
 import re
 
 from agentdbg.model.canonical import canonical
-from agentdbg.model.fingerprint import SCHEME, VolatileRules, drop_volatile, fingerprint, strip_placeholders
+from agentdbg.model.fingerprint import (
+    SCHEME,
+    VolatileRules,
+    alpha_fingerprint,
+    drop_volatile,
+    fingerprint,
+    strip_placeholders,
+)
 from agentdbg.model.hashing import sha256_hex
 from agentdbg.model.json_text import text_of
 from agentdbg.model.records import Kind
@@ -43,6 +50,12 @@ class CallIdentity:
             data = text_of([str.__str__(kind), name, arguments.tree], sort=True, floats=False)
             return SCHEME + sha256_hex(strip_placeholders(data) if not data.isascii() else data)
         return fingerprint(kind.value, name, arguments.value)
+
+    def alpha(self, kind: Kind, name: str, arguments: Encoded | None, about: object) -> str:
+        """The same with server-minted ids renamed."""
+        covered = about if about is not None or arguments is None else arguments.value
+        kept, _ = drop_volatile(covered, self.volatile.for_call(name))
+        return alpha_fingerprint(kind.value, name, kept)
 
     def _may_be_volatile(self, name: str, data: bytes) -> bool:
         """Whether a volatile field's name occurs at all: looking for bytes is cheaper than walking the arguments."""

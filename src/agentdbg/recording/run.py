@@ -163,8 +163,9 @@ class RunRecording:
         step_id = self._writer.step_id(seq)
         self.effects.began(self, scope, step_id, kind, effect)
         call = None
-        if call_print and not scope.inside_tool and self.recorder.answerer is not None:
-            call = Call(step_id, kind, name, effect, scope.lane.path, call_print, "", arguments_hash)
+        if call_print and (replay := self.recorder.answerer) is not None and (replay.nested or not scope.inside_tool):
+            alpha = self._identity.alpha(kind, name, arguments, identity) if replay.nested else ""
+            call = Call(step_id, kind, name, effect, scope.lane.path, call_print, alpha, arguments_hash)
         return OpenStep(step_id, kind, real_monotonic_ns(), call)
 
     def end(

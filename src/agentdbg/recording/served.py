@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import builtins
 import sys
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from agentdbg.model.canonical import loads
 from agentdbg.recording import validation_errors
-from agentdbg.recording.calls import ReplayStop, Served
+from agentdbg.recording.calls import Made, ReplayStop, Served
 from agentdbg.recording.error_trees import thawed
 from agentdbg.recording.revive import thaw
 from agentdbg.recording.validation_errors import is_validation_error
@@ -59,6 +59,20 @@ class ServedOutcome:
 
 class RecordedError(Exception):
     """Stands for a recorded exception whose class this process does not have."""
+
+
+class MadeOutcome(ServedOutcome):
+    """What was made in the call's place, given to the agent as it is."""
+
+    __slots__ = ()
+
+    def deliver(self) -> Any:
+        """The value that was made."""
+        return self.served.value if isinstance(self.served, Made) else None
+
+    def items(self) -> Generator[Any, Any, Any]:
+        """Yield what was made in place of a generator, one by one."""
+        yield from cast("Iterable[Any]", self.deliver() or ())
 
 
 def rebuild_error(error: Mapping[str, Any]) -> BaseException:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
 
 from agentdbg.model.records import Effect, Kind
 from agentdbg.recording import scope as scopes
@@ -55,6 +56,8 @@ class ToolCalls:
         members = self._members(scope, arguments)
         effect = self._effect or found.effect_of(self.name)
         step = run.begin(scope, Kind.TOOL, self.name, run.encode(arguments), effect=effect, members=members)
+        if step.call is not None:
+            step.call = replace(step.call, key=cast("str | None", members.get("key")), given=arguments)
         return ActiveCall(found, scope, step, scope.below(step.id, tool=True))
 
     def _members(self, scope: Scope, arguments: dict[str, Any]) -> dict[str, object]:

@@ -25,6 +25,8 @@ class RecordEnds(ReplayStop):
 class ExactAnswers:
     """Thread-safe. ``tell`` gets one message for each thing that the parent has to know."""
 
+    nested = False
+
     def __init__(self, cassette: Cassette, tell: Callable[[dict[str, object]], None]) -> None:
         self._cassette = cassette
         self._tell = tell
