@@ -79,3 +79,20 @@ def test_a_function_is_wrapped_where_it_was_imported_by_name(monkeypatch: pytest
     assert vars(home)["talk"]() == vars(user)["talk"]() == "x!"
     assert vars(stranger)["talk"] is talk
     assert not replace_function(home, "shout", "pack", louder)
+
+
+class SaysItIsAModule:
+    """As the objects that cffi puts among the modules."""
+
+    @property
+    def __class__(self) -> type:
+        return ModuleType
+
+
+def test_what_only_says_that_it_is_a_module_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    home = ModuleType("pack2")
+    vars(home)["talk"] = lambda: "x"
+    monkeypatch.setitem(sys.modules, "pack2", home)
+    monkeypatch.setitem(sys.modules, "pack2.lib", SaysItIsAModule())  # type: ignore[arg-type]  # that is the point
+    assert replace_function(home, "talk", "pack2", louder)
+    assert vars(home)["talk"]() == "x!"

@@ -38,7 +38,7 @@ def install(module: ModuleType) -> None:
         missing("langgraph", "types.interrupt: approvals")
         return
     for holder in list(sys.modules.values()):  # a program that was there before the recorder has it by name
-        if isinstance(holder, ModuleType) and holder is not module:
+        if issubclass(type(holder), ModuleType) and holder is not module:  # cffi has objects that say they are one
             members: dict[str, Any] = ModuleType.__getattribute__(holder, "__dict__")
             if members.get("interrupt") is original:
                 members["interrupt"] = vars(module)["interrupt"]

@@ -48,7 +48,7 @@ def replace_function(module: ModuleType, name: str, package: str, make: Make) ->
     replace_method(module, name, make)
     made = vars(module)[name]
     for other, holder in list(sys.modules.items()):
-        if isinstance(holder, ModuleType) and (not package or f"{other}.".startswith(f"{package}.")):
+        if issubclass(type(holder), ModuleType) and (not package or f"{other}.".startswith(f"{package}.")):
             members: dict[str, Any] = ModuleType.__getattribute__(holder, "__dict__")  # modules that load lazily
             if members.get(name) is original:
                 members[name] = made
