@@ -14,13 +14,6 @@ def test_the_kind_of_replay_must_be_said(store: Path) -> None:
     assert done.stderr.count("\n") == 1
 
 
-def test_without_a_kernel_layer_the_audit_hook_must_be_accepted(store: Path) -> None:
-    done = agentdbg("replay", "refund-8", "--exact", "--store", store)
-    assert (done.returncode, done.stdout) == (3, "")
-    assert "--guard audit" in done.stderr
-    assert done.stderr.count("\n") == 1
-
-
 def test_somebody_elses_run_is_not_started(store: Path) -> None:
     file = store / "runs" / "refund-8" / "run.json"
     entry = {"callable": {"module": "json", "qualname": "dumps", "file": ""}}

@@ -87,11 +87,11 @@ def install(*, listened: bool) -> int | None:
     no_new_privileges()
     if listened:
         try:
-            return seccomp(_SET_FILTER, _NEW_LISTENER, _packed(program(here, os.getpid(), NOTIFY)))
+            return seccomp(_SET_FILTER, _NEW_LISTENER, packed(program(here, os.getpid(), NOTIFY)))
         except OSError as problem:
             if problem.errno != errno.EINVAL:
                 raise
-    seccomp(_SET_FILTER, 0, _packed(program(here, os.getpid(), ERRNO | errno.EPERM)))
+    seccomp(_SET_FILTER, 0, packed(program(here, os.getpid(), ERRNO | errno.EPERM)))
     return None
 
 
@@ -102,7 +102,8 @@ class _Program(ctypes.Structure):
 _kept: list[object] = []
 
 
-def _packed(code: list[Instruction]) -> object:
+def packed(code: list[Instruction]) -> object:
+    """A filter as the kernel takes it."""
     packed = b"".join(struct.pack("=HBBI", *each) for each in code)
     buffer = ctypes.create_string_buffer(packed, len(packed))
     made = _Program(len(code), ctypes.cast(buffer, ctypes.c_void_p))

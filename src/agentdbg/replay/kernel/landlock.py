@@ -25,8 +25,8 @@ _WRITE_FILE, _TRUNCATE = 1 << 1, 1 << 14
 _CHANGES = sum(1 << bit for bit in (1, 4, 5, 6, 7, 8, 9, 10, 11, 12))
 _REFER, _DEVICES = 1 << 13, 1 << 15
 _TCP = 0b11
-_SCOPED = 0b11
-"""No signals to, and no abstract sockets of, processes outside."""
+_SCOPED = 0b01
+"""No abstract sockets of processes outside. Signals are the filter's: it tells a question from a signal."""
 
 
 def version() -> int:

@@ -129,8 +129,8 @@ class Supervisor:
         if name == "sendmsg":
             return self._judge_message(pid, args[1])
         if name in _SIGNALS:
-            target = args[0]
-            return (True, None) if target == pid else (False, f"process {_signed(target)}")
+            asks_only = name == "kill" and args[1] == 0  # whether the process is there
+            return (True, None) if args[0] == pid or asks_only else (False, f"process {_signed(args[0])}")
         if name in _PATH_AT:
             folder, place = _PATH_AT[name]
             path = self._path(pid, _AT_CWD if folder is None else _signed(args[folder]), _text(pid, args[place]))
