@@ -84,8 +84,8 @@ def test_a_function_is_wrapped_where_it_was_imported_by_name(monkeypatch: pytest
 class SaysItIsAModule:
     """As the objects that cffi puts among the modules."""
 
-    @property
-    def __class__(self) -> type:  # type: ignore[misc]  # as they do it
+    @property  # type: ignore[misc]  # as they do it
+    def __class__(self) -> type:
         return ModuleType
 
 
