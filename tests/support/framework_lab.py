@@ -14,7 +14,10 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from agentdbg.model.records import Kind, Step
+from agentdbg.replay.outcome import Outcome
 from tests.support.http_lab import HttpLab
 
 
@@ -46,6 +49,13 @@ class FrameworkLab(HttpLab):
         for _ in range(5):
             outcome = self.replay_without_server(address)
             assert outcome.verdict == "identical", f"{outcome.reason}\n{outcome.log}"
+
+    def replay(self, address: str = "run-1", **options: Any) -> Outcome:
+        """Replay where the model's address is known, as in the terminal that the program was started in."""
+        with pytest.MonkeyPatch.context() as patch:
+            for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY"):
+                patch.setenv(name, self.environment()[name])
+            return super().replay(address, **options)
 
     def outline(self, address: str = "run-1") -> list[str]:
         """Kind and name of every step but of effects that no seam saw, indented by its depth."""

@@ -233,5 +233,5 @@ def test_a_tool_of_a_server_that_a_framework_calls_is_one_step(
     assert lab.tools()["get_order"].effect is Effect.READ
     assert lab.body(lab.tools()["get_order"].arguments) == {"order_id": "O-7741"}
     assert len(lab.steps(Kind.MODEL)) >= 3
-    assert (lab.outside / "log").read_text().split() == ["order", "policy", "refund"]
+    assert sorted((lab.outside / "log").read_text().split()) == ["order", "policy", "refund"]
     lab.replay_five_times()

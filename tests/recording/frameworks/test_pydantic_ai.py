@@ -16,8 +16,7 @@ from tests.support.framework_lab import FrameworkLab
 from tests.support.scripted_server import Received, Reply
 
 pytestmark = pytest.mark.wide
-OLD = Versions((*PYDANTIC_AI_OLD.requirements, "opentelemetry-api==1.36.0"), PYDANTIC_AI_OLD.python)
-BOTH = [pytest.param(PYDANTIC_AI_NEW, id="new"), pytest.param(OLD, id="old")]
+BOTH = [pytest.param(PYDANTIC_AI_NEW, id="new"), pytest.param(PYDANTIC_AI_OLD, id="old")]
 HEAD = """
 import asyncio, os, sys
 import agentdbg
