@@ -1,0 +1,57 @@
+"""The start state of a replay: which folders are seen copy-on-write, and what stood in the files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from agentdbg.replay.start_state import start_state
+from tests.support.kernel import needs_kernel_layers
+from tests.support.replay_lab import ReplayLab
+
+PROGRAM = """\
+import os
+import agentdbg
+
+OUTSIDE = os.environ["OUTSIDE"]
+
+@agentdbg.agent
+def run(order):
+    for name in ("changed", "removed", "binary"):
+        path = f"{OUTSIDE}/{name}"
+        agentdbg.checkpoint(name, {"was": open(path, "rb").read().hex()})
+        open(path, "ab").write(b"more")
+    os.remove(OUTSIDE + "/removed")
+    open(OUTSIDE + "/made", "x").close()
+
+if __name__ == "__main__":
+    run("o-1")
+"""
+
+
+def _recorded(lab: ReplayLab) -> None:
+    (lab.outside / "changed").write_text("old")
+    (lab.outside / "removed").write_text("was here")
+    (lab.outside / "binary").write_bytes(bytes(range(256)))
+    lab.record(PROGRAM)
+
+
+def test_files_are_put_back_as_they_were(lab: ReplayLab, tmp_path: Path) -> None:
+    _recorded(lab)
+    found = start_state(lab.run(), str(lab.place), tmp_path)
+    contents = {Path(path).name: Path(place).read_bytes() if place else None for path, place in found.files.items()}
+    kept = {name: contents.get(name) for name in ("changed", "removed", "binary", "made")}
+    assert kept == {"changed": b"old", "removed": b"was here", "binary": bytes(range(256)), "made": None}
+    assert found.problems == ()
+    assert not any(a != b and Path(a).is_relative_to(b) for a in found.views for b in found.views), (
+        "none within another"
+    )
+
+
+@needs_kernel_layers
+def test_a_replay_sees_the_old_files_whatever_has_become_of_them(lab: ReplayLab) -> None:
+    _recorded(lab)
+    for name in ("changed", "binary", "made"):
+        (lab.outside / name).write_text("something else by now")
+    for _ in range(2):
+        outcome = lab.replay(guard="auto")
+        assert outcome.verdict == "identical", outcome.reason
