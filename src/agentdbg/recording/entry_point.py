@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.recording.launched import launch_entry
-from agentdbg.recording.process import working_directory
+from agentdbg.recording.host import working_directory
 
 if TYPE_CHECKING:
     from agentdbg.recording.run import RunRecording

@@ -157,7 +157,7 @@ class FrameworkAgent:
         facts.entry = found.guard(entry, {"args": body})
         facts.tags.update({key: run.gate.text(value) for key, value in described.tags.items()})
         facts.thread_id = None if described.thread_id is None else run.gate.text(described.thread_id)
-        facts.continues = described.continues
+        facts.continues = described.continues or facts.continues
         run.save()
         scope = run.scope()
         attrs = {key: run.gate.value(value) for key, value in described.attrs.items()}

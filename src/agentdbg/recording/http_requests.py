@@ -70,7 +70,7 @@ def _open(found: Recorder, request: HttpRequest) -> HttpCall | None:
     if scope is None:
         # The program's run, and that of a request, have every exchange in them.
         whole = (launched.active and not found.serving) or unbegun() is not None
-        scope = found.outer_scope() if asked is not None or whole else None
+        scope = found.outer_scope(aside=asked is not None) if asked is not None or whole else None
         if scope is None:
             return None
     if scope.inside_http:

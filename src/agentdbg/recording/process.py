@@ -20,6 +20,7 @@ from agentdbg.model.canonical import canonical
 from agentdbg.model.records import Effect, Json
 from agentdbg.recording import launched
 from agentdbg.recording import scope as scopes
+from agentdbg.recording.host import keep_interrupt_status, say, working_directory
 from agentdbg.recording.start import enabled as enabled
 from agentdbg.store.disk import Disk
 from agentdbg.store.journal import FORMAT
@@ -30,10 +31,11 @@ if TYPE_CHECKING:
     from agentdbg.recording.calls import Answerer
     from agentdbg.recording.encoding import Encoded
     from agentdbg.recording.run import RunRecording
-    from agentdbg.recording.scope import Scope
+    from agentdbg.recording.scope import Lane, Scope
 
 T = TypeVar("T")
 RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}\Z")
+ASIDE = "it is what the program did outside its root calls, which are runs of their own"
 ENVIRONMENT_S = 3.0
 """So long the end of the process, or a fork, waits for the capture of the environment."""
 
@@ -69,6 +71,7 @@ class Recorder:
         self._lock = threading.RLock()
         self._warned = False
         self._implicit: RunRecording | None = None
+        self._aside: RunRecording | None = None
         self._inherited: Scope | None | Literal[""] = ""  # not asked yet
         self._random = random.SystemRandom()
         self.roots = {"root": working_directory(), "venv": sys.prefix, "home": os.path.expanduser("~")}
@@ -218,15 +221,35 @@ class Recorder:
             self._inherited = children.inherited(self)
         return self._inherited
 
-    def outer_scope(self) -> Scope | None:
-        """Where a call stands that is in no run: that of its request, of the parent process, or of this process."""
+    def outer_scope(self, *, aside: bool = True) -> Scope | None:
+        """Where a call stands that is in no run: that of its request, of the parent process, or of this process.
+
+        Args:
+            aside: Calls outside the root calls of a launched program have a run of their own; ``False``: if there is one.
+        """
         inherited, place = self.inherited_scope(), scopes.unbegun()
         if inherited is not None and (place is None or place.root is scopes.program_run):
             return inherited
         if place is not None:
-            return place.begin()
+            return place.begin() or self._aside_scope(place.lane, begin=aside)
         run = self.implicit_run()
         return None if run is None else run.scope()
+
+    def _aside_scope(self, lane: Lane, *, begin: bool) -> Scope | None:
+        """The run of what a program with root calls does outside of them: recorded, though not to be replayed apart."""
+        if not launched.active or self.answerer is not None:
+            return None
+        with self._lock:
+            if self._aside is None and begin:
+                from agentdbg.recording.run import RunRecording
+
+                self._aside = RunRecording.start(self, self._program_name(), entry={"not_replayable": [ASIDE]})
+                self._aside.save()
+            return None if self._aside is None else scopes.Scope(self._aside, None, lane)
+
+    @staticmethod
+    def _program_name() -> str:
+        return os.path.basename(sys.argv[0] if sys.argv else "") or "process"
 
     def implicit_run(self) -> RunRecording | None:
         """The run of a process without a root; ``None`` once a root has been seen."""
@@ -237,8 +260,7 @@ class Recorder:
                 from agentdbg.recording.entry_point import surroundings
                 from agentdbg.recording.run import RunRecording
 
-                name = os.path.basename(sys.argv[0] if sys.argv else "") or "process"
-                self._implicit = run = RunRecording.start(self, name, entry={})
+                self._implicit = run = RunRecording.start(self, self._program_name(), entry={})
                 run.facts.entry = self.guard(lambda: surroundings(run), {})
                 run.save()
                 launched.tell("process_run", run_id=run.run_id, store=self.store)
@@ -252,13 +274,13 @@ class Recorder:
     def finish(self) -> None:
         """The process ends: so does its run without a root, and the last records are written."""
         self.await_environment()
-        run = self._implicit or self.guard(self._empty_run, None)
-        if run is not None:
-            error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
-            self.guard(lambda: run.finish("ok" if error is None else "failed", error), None)
+        error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
+        for run in (self._implicit or self.guard(self._empty_run, None), self._aside):
+            if run is not None:
+                self.guard(partial(run.finish, "ok" if error is None else "failed", error), None)
         self.guard(lambda: self.disk.drain(2.0), None)
         if isinstance(getattr(sys, "last_value", None), KeyboardInterrupt):
-            _keep_interrupt_status()
+            keep_interrupt_status()
 
     def _empty_run(self) -> RunRecording | None:
         """The run of a launched program that made no call at all, so that it is known to have made none."""
@@ -358,37 +380,6 @@ def _after_fork() -> None:
     propagate.after_fork_in_child()
     if _recorder is not None:
         _recorder.guard(_recorder.after_fork, None)
-
-
-def _keep_interrupt_status() -> None:
-    """A program that ends by Ctrl-C ends by that signal, unless a text was executed since: then that is forgotten.
-
-    The imports of the capturing thread do that (every dataclass is an executed text), so the interpreter is reminded.
-    """
-    try:
-        exec("raise KeyboardInterrupt")
-    except KeyboardInterrupt:
-        return
-
-
-def working_directory() -> str:
-    """The working directory; the root when it was deleted."""
-    try:
-        return os.getcwd()
-    except OSError:
-        return os.sep
-
-
-def say(message: str) -> None:
-    """One line on stderr, or for the launcher; control characters escaped, nothing when there is no one to tell."""
-    line = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in message)
-    if launched.active:
-        launched.tell("warned", reason=line)  # the program's own streams are its own
-        return
-    try:
-        sys.stderr.write(f"agentdbg: {line}\n")
-    except Exception:
-        return  # closed, full, or not a stream at all
 
 
 def _say_broken(error: Exception) -> None:
