@@ -19,7 +19,7 @@ from _thread import _local
 from agentdbg.recording.effect_events import WRITE_FLAGS, Rules, command, resolve
 from agentdbg.recording.file_weight import TemporaryFiles, is_dull
 from agentdbg.recording.frames import innermost, place_of, witness
-from agentdbg.recording.hooks import on_import
+from agentdbg.recording.hooks import on_standard_import
 from agentdbg.recording.sightings import Sighting, Waiting
 
 TYPE_CHECKING = False  # as typing has it: importing typing takes longer than all of this
@@ -92,7 +92,7 @@ def install() -> None:
     state.hooked = True
     sys.addaudithook(_hook(_table()))
     atexit.register(_at_exit)
-    on_import("multiprocessing.util", _patch_spawning)
+    on_standard_import("multiprocessing.util", _patch_spawning)
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=_after_fork)
 
@@ -287,8 +287,20 @@ def _database(event: str, args: Args) -> None:
 
 def _started(event: str, args: Args) -> None:
     detail = _judged(_rules.checks[event], args) or ""
+    if detail == "uname -p" and _asked_by("platform"):
+        return  # it asks what machine this is, as every SDK does for its headers; a replay asks ahead of its guard
     environ = args[3] if event == "subprocess.Popen" and isinstance(args[3], dict) else None
     _start(event, detail, environ)
+
+
+def _asked_by(module: str) -> bool:
+    """Whether that module of the standard library is among the callers."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if frame.f_globals.get("__name__") == module:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _start(event: str, detail: str, environ: Mapping[str, str] | None = None) -> None:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.recording.launched import launch_entry
 from agentdbg.recording.host import working_directory
+from agentdbg.recording.launched import launch_entry
 
 if TYPE_CHECKING:
     from agentdbg.recording.run import RunRecording

@@ -6,7 +6,6 @@ import atexit
 import contextvars
 import hmac
 import os
-import random
 import re
 import sys
 import threading
@@ -73,7 +72,6 @@ class Recorder:
         self._implicit: RunRecording | None = None
         self._aside: RunRecording | None = None
         self._inherited: Scope | None | Literal[""] = ""  # not asked yet
-        self._random = random.SystemRandom()
         self.roots = {"root": working_directory(), "venv": sys.prefix, "home": os.path.expanduser("~")}
         self._prepared = False
         self._capturing: threading.Thread | None = None
@@ -180,7 +178,7 @@ class Recorder:
 
     def new_writer_id(self) -> str:
         """Twelve random hex digits; never from the agent's own random state."""
-        return f"{self._random.getrandbits(48):012x}"
+        return os.urandom(6).hex()
 
     def new_run_id(self, name: str) -> str:
         """A readable, unique run id: agent name, UTC time, random tail."""
@@ -191,7 +189,7 @@ class Recorder:
                 return wanted
             self.warn(f"run id {wanted[:60]!a} is not allowed (letters, digits, . _ -): using another")
         stem = re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")[:40] or "run"
-        return f"{stem}-{time.strftime('%m%d-%H%M%S', time.gmtime())}-{self._random.getrandbits(32):08x}"
+        return f"{stem}-{time.strftime('%m%d-%H%M%S', time.gmtime())}-{os.urandom(4).hex()}"
 
     def begin_root(self) -> int:
         """A root call starts: from now on nothing outside a root makes a run of its own. Returns its number, from 1."""
@@ -225,7 +223,7 @@ class Recorder:
         """Where a call stands that is in no run: that of its request, of the parent process, or of this process.
 
         Args:
-            aside: Calls outside the root calls of a launched program have a run of their own; ``False``: if there is one.
+            aside: Begin the run of what a launched program does outside its root calls, where there is none yet.
         """
         inherited, place = self.inherited_scope(), scopes.unbegun()
         if inherited is not None and (place is None or place.root is scopes.program_run):
@@ -351,11 +349,9 @@ def existing() -> Recorder | None:
 
 
 def _install(made: Recorder) -> None:
-    from agentdbg.recording import children, coverage, pins, propagate
+    from agentdbg.recording import coverage, outset, propagate
 
-    propagate.install()
-    children.install()
-    pins.install()
+    outset.patch()
     coverage.attach(made)
     atexit.register(made.finish)
     if hasattr(os, "register_at_fork"):
