@@ -46,7 +46,7 @@ def test_another_key_and_no_redaction_at_all(lab: ReplayLab) -> None:
     lab.write(PROGRAM.replace('"found": found', '"found": found[0]'))
     outcome = lab.replay(trust=True)
     assert outcome.verdict == "diverged"
-    assert outcome.reason.startswith("step 4, checkpoint found: $.found"), outcome.reason
+    assert outcome.reason.startswith("step 6, checkpoint found: $.found"), outcome.reason
     lab.record(PROGRAM, env={"AGENTDBG_REDACTION": "off"})
     outcome = lab.replay("run-2")
     assert outcome.verdict == "identical", outcome.reason

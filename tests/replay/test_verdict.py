@@ -62,49 +62,49 @@ CHANGES = {
     "one_word_of_the_prompt": (
         "Refund order",
         "Repay order",
-        "step 3, model m-1",
+        "step 4, model m-1",
         "$.messages[1].content",
         "arguments",
     ),
     "another_argument": (
         'book(order, found["amount"])',
         'book(order, found["amount"] + 1)',
-        "step 5, tool book",
+        "step 7, tool book",
         "$.amount",
         "arguments",
     ),
-    "state": ('"ASKED"', '"DECIDED"', "step 4, checkpoint asked", "$.status", "result"),
-    "one_call_fewer": ('    book(order, found["amount"])\n', "", "step 5, tool book", "$", "order"),
-    "last_call_fewer": ('    tell(found["who"])\n', "", "step 6, tool tell", "$", "order"),
+    "state": ('"ASKED"', '"DECIDED"', "step 6, checkpoint asked", "$.status", "result"),
+    "one_call_fewer": ('    book(order, found["amount"])\n', "", "step 7, tool book", "$", "order"),
+    "last_call_fewer": ('    tell(found["who"])\n', "", "step 9, tool tell", "$", "order"),
     "one_call_more": (
         "    agentdbg.final",
         '    tell("Bob")\n    agentdbg.final',
-        "step 7, checkpoint final state",
+        "step 11, checkpoint final state",
         "$",
         "order",
     ),
     "same_call_again": (
         "    agentdbg.final",
         '    tell(found["who"])\n    agentdbg.final',
-        "step 7, checkpoint final state",
+        "step 11, checkpoint final state",
         "$",
         "order",
     ),
-    "another_tool": ('tell(found["who"])', 'look(found["who"])', "step 6, tool tell", "$", "order"),
-    "final_state": ('final_state("DONE")', 'final_state("LEFT")', "step 7, checkpoint final state", "$", "result"),
+    "another_tool": ('tell(found["who"])', 'look(found["who"])', "step 9, tool tell", "$", "order"),
+    "final_state": ('final_state("DONE")', 'final_state("LEFT")', "step 11, checkpoint final state", "$", "result"),
     "final_answer": ("return found", "return [found]", "step 1, agent run", "$", "result"),
     "raises_at_the_end": ("return found", "raise ValueError('no')", "step 1, agent run", "status", "result"),
     "effect": (
         '@agentdbg.tool(effect="external")',
         '@agentdbg.tool(effect="read")',
-        "step 6, tool tell",
+        "step 9, tool tell",
         "effect",
         "version",
     ),
     "left_out_state": (
         '    agentdbg.checkpoint("asked", {"status": "ASKED", "amount": found["amount"]})\n',
         "",
-        "step 4, checkpoint asked",
+        "step 6, checkpoint asked",
         "$",
         "order",
     ),
@@ -132,8 +132,8 @@ def test_the_nearest_recorded_call_is_named(lab: ReplayLab) -> None:
     lab.record(TOOLS + BODY + MAIN)
     lab.write((TOOLS + BODY + MAIN).replace('    tell(found["who"])\n', '    book("o-1", 12.0)\n'))
     reason = lab.replay().reason
-    assert "step 6, tool tell: expected tool tell, got tool book" in reason
-    assert "nearest recorded call: step 5, tool book, $.amount: 12.5 there, 12.0 here" in reason
+    assert "step 9, tool tell: expected tool tell, got tool book" in reason
+    assert "nearest recorded call: step 7, tool book, $.amount: 12.5 there, 12.0 here" in reason
 
 
 def test_an_empty_record_denies_everything(lab: ReplayLab) -> None:
