@@ -5,8 +5,6 @@ The names below are what an agent's program uses; each is loaded when it is firs
 
 from __future__ import annotations
 
-from importlib import import_module
-
 TYPE_CHECKING = False  # as typing has it: importing typing takes longer than this module
 
 if TYPE_CHECKING:
@@ -57,6 +55,8 @@ def __getattr__(name: str) -> object:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
     import_module("agentdbg.recording.start").install()
     value: object = getattr(import_module(f"agentdbg.recording.{home}"), name)
     globals()[name] = value

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from pathlib import Path
 
-from agentdbg.recording.pins import _freeze_moment
+from agentdbg.recording.datetime_pins import _freeze_moment
 from tests.support.recorded import only_run, run
 
 

@@ -18,7 +18,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from agentdbg.model.records import StepStatus
-from agentdbg.recording import propagate
+from agentdbg.recording import outset
 from agentdbg.recording.active import status_of
 from agentdbg.recording.aiohttp_bodies import message, served_body, served_head, watch_body, whole_body
 from agentdbg.recording.calls import Served
@@ -46,7 +46,7 @@ def install(module: ModuleType) -> None:
 def _connect(original: Any) -> Any:
     @functools.wraps(original)
     async def connect(self: Any, req: Any, *args: Any, **kwargs: Any) -> Any:
-        propagate.install()
+        outset.patch()
         library = _Request(req)
         opened = opened_for(library)
         if opened is None:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import functools
-import json
 import os
-from collections.abc import Callable, Mapping
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from _collections_abc import Mapping
 
 from agentdbg.recording import launched
 from agentdbg.recording import scope as scopes
-from agentdbg.recording.hooks import on_import
+from agentdbg.recording.hooks import on_standard_import
 from agentdbg.recording.scope import Lane, Scope
+from agentdbg.recording.wrapping import wraps
 
+TYPE_CHECKING = False  # as typing has it: importing typing takes longer than all of this
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+    from typing import Any
+
     from agentdbg.recording.process import Recorder
     from agentdbg.recording.run import RunRecording
 
@@ -35,10 +37,10 @@ def install() -> None:
         if hasattr(os, name):
             setattr(os, name, _spawning(getattr(os, name)))
     os.system = _system(os.system)
-    on_import("subprocess", _patch_popen)
-    on_import("multiprocessing.process", _patch_processes)
-    on_import("multiprocessing.pool", _patch_pool)
-    on_import("concurrent.futures.process", _patch_executor)
+    on_standard_import("subprocess", _patch_popen)
+    on_standard_import("multiprocessing.process", _patch_processes)
+    on_standard_import("multiprocessing.pool", _patch_pool)
+    on_standard_import("concurrent.futures.process", _patch_executor)
 
 
 def inherited(recorder: Recorder) -> Scope | None:
@@ -47,6 +49,8 @@ def inherited(recorder: Recorder) -> Scope | None:
     if not told or not launched.active:
         return None
     try:
+        import json
+
         place = json.loads(told)
         if place["pid"] == os.getpid():
             return None  # left by this process for its own children
@@ -96,10 +100,16 @@ def _place() -> dict[str, object] | None:
     }
 
 
+def _text(place: Mapping[str, object]) -> str:
+    import json  # not loaded before there is something to say
+
+    return json.dumps(place)
+
+
 def _patch_popen(module: ModuleType) -> None:
     original = module.Popen.__init__
 
-    @functools.wraps(original)
+    @wraps(original)
     def init(self: object, *args: Any, **kwargs: Any) -> None:
         place = _quiet(_place)
         if place is not None:
@@ -110,13 +120,13 @@ def _patch_popen(module: ModuleType) -> None:
 
 
 def _system(original: Callable[..., int]) -> Callable[..., int]:
-    @functools.wraps(original)
+    @wraps(original)
     def system(command: Any) -> int:
         place = _quiet(_place)
         if place is None or launched.LAUNCH not in os.environ:
             return original(command)
         before = os.environ.get(SPAWN)
-        os.environ[SPAWN] = json.dumps(place)  # the shell gets this process's own variables
+        os.environ[SPAWN] = _text(place)  # the shell gets this process's own variables
         try:
             return original(command)
         finally:
@@ -129,11 +139,11 @@ def _system(original: Callable[..., int]) -> Callable[..., int]:
 
 
 def _spawning(original: Callable[..., int]) -> Callable[..., int]:
-    @functools.wraps(original)
+    @wraps(original)
     def spawn(path: Any, argv: Any, env: Any, **kwargs: Any) -> int:
         place = _quiet(_place)
         if place is not None and isinstance(env, Mapping) and launched.LAUNCH in env:
-            env = {**env, SPAWN: json.dumps(place)}
+            env = {**env, SPAWN: _text(place)}
         return original(path, argv, env, **kwargs)
 
     return spawn
@@ -146,7 +156,7 @@ def _with_place(
     environ = os.environ if given is None else given
     if not isinstance(environ, Mapping) or launched.LAUNCH not in environ:
         return args, kwargs  # the child will not be recorded
-    told = {**environ, SPAWN: json.dumps(place)}
+    told = {**environ, SPAWN: _text(place)}
     if len(args) > _ENV_PLACE:
         return (*args[:_ENV_PLACE], told, *args[_ENV_PLACE + 1 :]), kwargs
     return args, {**kwargs, "env": told}
@@ -156,7 +166,7 @@ def _patch_processes(module: ModuleType) -> None:
     kind = module.BaseProcess
     start, bootstrap = kind.start, kind._bootstrap
 
-    @functools.wraps(start)
+    @wraps(start)
     def start_in_lane(self: Any) -> Any:
         place = _quiet(_place)
         if place is None or getattr(self, "_start_method", None) == "fork":
@@ -167,7 +177,7 @@ def _patch_processes(module: ModuleType) -> None:
         finally:
             vars(self).pop("_agentdbg_place", None)
 
-    @functools.wraps(bootstrap)
+    @wraps(bootstrap)
     def bootstrap_in_lane(self: Any, *args: Any, **kwargs: Any) -> Any:
         place = vars(self).pop("_agentdbg_place", None)
         scope = _quiet(lambda: _scope_of(place)) if isinstance(place, dict) and place["pid"] != os.getpid() else None
@@ -211,7 +221,7 @@ def _patch_executor(module: ModuleType) -> None:
     pool = module.ProcessPoolExecutor
     submit = pool.submit
 
-    @functools.wraps(submit)
+    @wraps(submit)
     def submit_in_lane(self: object, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         handed = _handed_over(fn)
         token = scopes.enter(None)  # a worker that this starts outlives the run
@@ -227,7 +237,7 @@ def _patch_pool(module: ModuleType) -> None:
     pool = module.Pool
     make = pool.__init__
 
-    @functools.wraps(make)
+    @wraps(make)
     def make_outside(*args: Any, **kwargs: Any) -> None:
         with scopes.inside(None):
             make(*args, **kwargs)
@@ -252,7 +262,7 @@ class EachInLane(InLane):
 
 
 def _each_in_lane(method: Callable[..., Any], module: ModuleType) -> Callable[..., Any]:
-    @functools.wraps(method)
+    @wraps(method)
     def with_lanes(self: object, func: Callable[..., Any], iterable: Any, *args: Any, **kwargs: Any) -> Any:
         handed = func if isinstance(self, module.ThreadPool) else _handed_over(func)  # threads have lanes already
         if not isinstance(handed, InLane):
@@ -267,7 +277,7 @@ def _each_in_lane(method: Callable[..., Any], module: ModuleType) -> Callable[..
 
 
 def _once_in_lane(method: Callable[..., Any], module: ModuleType) -> Callable[..., Any]:
-    @functools.wraps(method)
+    @wraps(method)
     def with_lane(self: object, func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         return method(self, func if isinstance(self, module.ThreadPool) else _handed_over(func), *args, **kwargs)
 

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from agentdbg.model.records import Json
+from agentdbg.recording import launched
 from agentdbg.recording.paths import neutral_path, printable, project_root, virtual_environment
 
 __all__ = ["capture", "dependencies", "module_hashes", "neutral_path", "path_case_sensitive", "variables"]
@@ -188,10 +189,7 @@ def _same(one: str, other: str) -> bool:
 
 
 def _hash_seed() -> Json:
-    if not sys.flags.hash_randomization:
-        return "0"
-    seed = None if sys.flags.ignore_environment else os.environ.get("PYTHONHASHSEED")
-    return printable(seed) if seed else "random"
+    return printable(launched.hash_seed())
 
 
 def variables(secret: bytes) -> dict[str, Json]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from agentdbg.recording import launched
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 _waiting: dict[str, list[Hook]] = {}
 _every: list[tuple[Callable[[str], bool], Hook]] = []
 problems: list[str] = []
+_STANDARD = os.path.dirname(os.__file__) + os.sep
+_SITE = f"{os.sep}site-packages{os.sep}"
 
 
 def on_import(name: str, function: Hook) -> None:
@@ -33,11 +36,21 @@ def on_import(name: str, function: Hook) -> None:
         sys.meta_path.insert(0, _Finder())
 
 
+def on_standard_import(name: str, function: Hook) -> None:
+    """The same for a module of the standard library: a user's own file of that name is left alone."""
+    on_import(name, lambda module: function(module) if _is_standard(module) else None)
+
+
 def on_every_import(wanted: Callable[[str], bool], function: Hook) -> None:
     """Call ``function`` with every module that is loaded from now on from a file that ``wanted`` says yes to."""
     _every.append((wanted, function))
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
+
+
+def _is_standard(module: ModuleType) -> bool:
+    file = getattr(module, "__file__", None)
+    return not isinstance(file, str) or (file.startswith(_STANDARD) and _SITE not in file)
 
 
 def _is_loading(module: ModuleType) -> bool:

@@ -10,7 +10,7 @@ import functools
 from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeVar
 
-from agentdbg.recording import propagate, telemetry
+from agentdbg.recording import outset, telemetry
 from agentdbg.recording.active import record_served, status_of
 from agentdbg.recording.calls import CallRefused, Served
 from agentdbg.recording.exchange_marker import passing, within
@@ -68,7 +68,7 @@ def exchange(library: Library[T], send: Callable[[], T]) -> T:
 
 async def exchange_async(library: Library[T], send: Callable[[], Awaitable[T]]) -> T:
     """The same from a coroutine."""
-    propagate.install()
+    outset.patch()
     opened = opened_for(library)
     if opened is None:
         return await send()

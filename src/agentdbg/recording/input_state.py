@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
 
-
-class InputState(NamedTuple):
-    """The latest model input of a lane.
+class InputState:
+    """The latest model input of a lane. Light, as it is loaded before the program that is recorded.
 
     Attributes:
         parts: Kind and hash of each segment.
@@ -14,9 +12,14 @@ class InputState(NamedTuple):
         since_full: Number of calls since a full list was written.
     """
 
-    parts: tuple[tuple[str, str], ...] = ()
-    hashes: tuple[str, ...] = ()
-    since_full: int = 0
+    __slots__ = ("hashes", "parts", "since_full")
+
+    def __init__(
+        self, parts: tuple[tuple[str, str], ...] = (), hashes: tuple[str, ...] = (), since_full: int = 0
+    ) -> None:
+        self.parts = parts
+        self.hashes = hashes
+        self.since_full = since_full
 
 
 NO_INPUT = InputState()

@@ -77,7 +77,7 @@ def launch_entry(neutral: Callable[[str], str], redact: Callable[[str], str]) ->
         "options": list(command.options),
         "arguments": [redact(word) for word in command.arguments],
         "cwd": neutral(started_in),
-        "hash_seed": os.environ.get("PYTHONHASHSEED") or "random",
+        "hash_seed": hash_seed(),
     }
     if command.kind == "script":
         entry["file"] = neutral(os.path.abspath(os.path.join(started_in, command.target)))
@@ -86,6 +86,13 @@ def launch_entry(neutral: Callable[[str], str], redact: Callable[[str], str]) ->
     if random_seed is not None:
         entry["random_seed"] = str(random_seed)
     return entry
+
+
+def hash_seed() -> str:
+    """What this Python's hashes begin with: a number, or ``random``. With ``-E`` and ``-I`` it looks at no variable."""
+    if not sys.flags.hash_randomization:
+        return "0"
+    return "random" if sys.flags.ignore_environment else os.environ.get("PYTHONHASHSEED") or "random"
 
 
 def tell(event: str, **members: object) -> None:

@@ -16,27 +16,16 @@ from types import ModuleType
 from typing import Any
 
 from agentdbg.recording import scope as scopes
-from agentdbg.recording.hooks import on_import
 from agentdbg.recording.scope import Scope
 
 _SHARED = frozenset(("anyio._backends._asyncio",))
 """Modules whose threads serve many callers, and run each of them in its own context."""
-_installed = False
 _forking: list[Scope | None] = []
 
 
-def install() -> None:
-    """Patch what is loaded, and the rest when it will be. Idempotent."""
-    global _installed
-    if _installed:
-        return
-    _installed = True
-    threading.Thread.start = _thread_start(threading.Thread.start)  # type: ignore[method-assign,assignment]
-    on_import("concurrent.futures.thread", _patch_pools)
-    on_import("multiprocessing.pool", _patch_thread_pools)
-    on_import("asyncio.base_events", _patch_loops)
-    on_import("uvloop", _patch_uvloop)
-    on_import("asyncio.tasks", _patch_as_completed)
+def patch_threads(module: ModuleType) -> None:
+    """Threads."""
+    module.Thread.start = _thread_start(module.Thread.start)
 
 
 def before_fork() -> None:
@@ -56,12 +45,14 @@ def after_fork_in_child() -> None:
     _forking.clear()
 
 
-def _patch_pools(module: ModuleType) -> None:
+def patch_pools(module: ModuleType) -> None:
+    """Pools of threads of ``concurrent.futures``."""
     pool = module.ThreadPoolExecutor
     pool.submit = _submit(pool.submit)
 
 
-def _patch_thread_pools(module: ModuleType) -> None:
+def patch_thread_pools(module: ModuleType) -> None:
+    """Pools of threads of ``multiprocessing``."""
     pool = module.ThreadPool
     pool.__init__ = _outside(pool.__init__)
     for name in ("apply_async", "_map_async", "imap", "imap_unordered"):
@@ -94,17 +85,19 @@ def _each_in_lane(method: Callable[..., Any]) -> Callable[..., Any]:
     return with_lanes
 
 
-def _patch_loops(module: ModuleType) -> None:
+def patch_loops(module: ModuleType) -> None:
+    """Tasks of asyncio."""
     loop = module.BaseEventLoop
     loop.create_task = _create_task(loop.create_task)
 
 
-def _patch_uvloop(module: ModuleType) -> None:
+def patch_uvloop(module: ModuleType) -> None:
+    """Tasks of uvloop."""
     loop = module.Loop
     loop.create_task = _create_task(loop.create_task)
 
 
-def _patch_as_completed(module: ModuleType) -> None:
+def patch_as_completed(module: ModuleType) -> None:
     """Coroutines get their tasks, and so their lanes, in the order they were given; a set of them has none."""
     original = module.as_completed
 

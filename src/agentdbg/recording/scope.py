@@ -1,20 +1,40 @@
-"""Where the current code stands: its run, its enclosing step, its lane. Context-local, immutable, cheap to copy."""
+"""Where the current code stands: its run, its enclosing step, its lane. Context-local, immutable, cheap to copy.
+
+Light: loaded before the program that is recorded, and so nothing that a file of the user's could stand in for.
+"""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar, Token
-from typing import TYPE_CHECKING, NamedTuple, ParamSpec, Protocol, TypeVar, cast
+from _contextvars import ContextVar
+from itertools import count
 
-from agentdbg.recording.input_state import NO_INPUT, InputState
+from agentdbg.recording.input_state import NO_INPUT
 
+TYPE_CHECKING = False  # as typing has it: importing typing takes longer than all of this
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextvars import Token
+    from typing import Any, ParamSpec, Protocol, Self, TypeVar
+
+    from agentdbg.recording.input_state import InputState
     from agentdbg.recording.run import RunRecording
 
-P = ParamSpec("P")
-T = TypeVar("T")
+    P = ParamSpec("P")
+    T = TypeVar("T")
+
+    class UnbegunRoot(Protocol):
+        """What stands in a scope in place of its run as long as that has not begun."""
+
+        def place(self, lane: Lane) -> Scope | None:
+            """The scope of that lane in the run; ``None`` as long as there is none."""
+
+        def begin(self) -> None:
+            """Begin the run, once."""
+
+        def took(self, run: RunRecording) -> None:
+            """Another root call began a run here."""
+
+
 FIRST_INSIDE = 1_000_000
 """Number of the first lane forked inside a call: a replay does not fork those, and numbers the others all the same."""
 
@@ -42,30 +62,55 @@ class Lane:
         self.input_step: str | None = None
         self.input_state: InputState = NO_INPUT
         self.draws: list[tuple[str, str, object]] = []
-        self._children = itertools.count()
-        self._inside = itertools.count(FIRST_INSIDE)
+        self._children = count()
+        self._inside = count(FIRST_INSIDE)
 
     def fork(self, *, inside: bool = False) -> Lane:
         """A new lane below this one; ``inside`` a call whose outcome a replay serves without running its body."""
         return Lane(f"{self.path}.{next(self._inside if inside else self._children)}", self.events, self)
 
 
-class Scope(NamedTuple):
-    """Attributes:
-    run: The run being recorded.
-    parent: Id of the enclosing step, or ``None`` at the top.
-    lane: The current lane.
-    inside_tool: A tool's body is running: calls below it are its children and are not replayed by themselves.
-    inside_http: An HTTP seam is already recording this call.
-    tool_name: The framework's tool whose body is running, whose own function is not recorded a second time.
+class Scope:
+    """A place in a run. Not to be changed: ``_replace``, as that of a named tuple, makes another one.
+
+    Attributes:
+        run: The run being recorded.
+        parent: Id of the enclosing step, or ``None`` at the top.
+        lane: The current lane.
+        inside_tool: A tool's body is running: calls below it are its children and are not replayed by themselves.
+        inside_http: An HTTP seam is already recording this call.
+        tool_name: The framework's tool whose body is running, whose own function is not recorded a second time.
     """
 
-    run: RunRecording
-    parent: str | None
-    lane: Lane
-    inside_tool: bool = False
-    inside_http: bool = False
-    tool_name: str = ""
+    __slots__ = ("inside_http", "inside_tool", "lane", "parent", "run", "tool_name")
+
+    def __init__(
+        self,
+        run: RunRecording,
+        parent: str | None,
+        lane: Lane,
+        inside_tool: bool = False,
+        inside_http: bool = False,
+        tool_name: str = "",
+    ) -> None:
+        self.run = run
+        self.parent = parent
+        self.lane = lane
+        self.inside_tool = inside_tool
+        self.inside_http = inside_http
+        self.tool_name = tool_name
+
+    def _members(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in Scope.__slots__}
+
+    def _replace(self, **changes: object) -> Self:
+        return type(self)(**{**self._members(), **changes})
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Scope) and self._members() == other._members()
+
+    def __hash__(self) -> int:
+        return hash((self.parent, self.lane.path))
 
     def below(self, step: str, *, tool: bool = False) -> Scope:
         """The scope inside a step."""
@@ -97,7 +142,7 @@ class Unbegun(Scope):
     @property
     def root(self) -> UnbegunRoot:
         """What may become the run."""
-        return cast("UnbegunRoot", self.run)
+        return self.run  # type: ignore[return-value]  # it stands in the run's place
 
     def begun(self) -> Scope | None:
         """Where this is in the run, once it has begun."""
@@ -107,19 +152,6 @@ class Unbegun(Scope):
         """Begin the run, unless that was done; ``None`` where it is another one's run already."""
         self.root.begin()
         return self.root.place(self.lane)
-
-
-class UnbegunRoot(Protocol):
-    """What stands in a scope in place of its run as long as that has not begun."""
-
-    def place(self, lane: Lane) -> Scope | None:
-        """The scope of that lane in the run; ``None`` as long as there is none."""
-
-    def begin(self) -> None:
-        """Begin the run, once."""
-
-    def took(self, run: RunRecording) -> None:
-        """Another root call began a run here."""
 
 
 class ProgramRun:
@@ -171,7 +203,7 @@ program_run = ProgramRun()
 
 def enter_program() -> None:
     """From here on the running code stands in its program's own run, begun or not."""
-    _current.set(Unbegun(cast("RunRecording", program_run), None, Lane()))
+    _current.set(Unbegun(program_run, None, Lane()))  # type: ignore[arg-type]  # in the run's place
 
 
 _current: ContextVar[Scope | None] = ContextVar("agentdbg_scope", default=None)
@@ -207,14 +239,19 @@ def leave(token: Token[Scope | None]) -> None:
         return
 
 
-@contextmanager
-def inside(scope: Scope | None) -> Iterator[None]:
+class inside:  # used as a function
     """Run a block in ``scope``."""
-    token = _current.set(scope)
-    try:
-        yield
-    finally:
-        leave(token)
+
+    __slots__ = ("_scope", "_token")
+
+    def __init__(self, scope: Scope | None) -> None:
+        self._scope = scope
+
+    def __enter__(self) -> None:
+        self._token = _current.set(self._scope)
+
+    def __exit__(self, *_: object) -> None:
+        leave(self._token)
 
 
 def carried(scope: Scope, function: Callable[P, T]) -> Callable[P, T]:

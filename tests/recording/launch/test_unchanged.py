@@ -10,7 +10,7 @@ from tests.recording.launch.programs import PROGRAMS, Program
 from tests.support.environments import NoInterpreter, environment
 from tests.support.launching import both
 
-QUICK = ("look", "traceback in a hooked module", "user's sitecustomize raises")
+QUICK = ("look", "shadowed random", "traceback in a hooked module", "user's sitecustomize raises")
 VERSIONS = ("3.11", "3.12", "3.13")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from agentdbg.recording import coverage, launched, start
-from agentdbg.recording.hooks import on_import, problems
+from agentdbg.recording.hooks import on_import, on_standard_import, problems
 
 TYPE_CHECKING = False  # as typing has it: importing typing takes longer than all of this
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def _seed_random(seed: str) -> None:
     if not seed.isdigit():
         return
     launched.random_seed = number = int(seed)
-    on_import("random", lambda module: module.seed(number))
+    on_standard_import("random", lambda module: module.seed(number))
 
 
 def _stay_first(module: ModuleType) -> None:
