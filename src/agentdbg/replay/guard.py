@@ -80,6 +80,7 @@ class Guard:
         tolerate: Sequence[str],
         where: Callable[[], str | None],
         report: Callable[[Violation], None],
+        allow: Callable[[str, tuple[object, ...]], bool] | None = None,
     ) -> None:
         """Prepare the guard.
 
@@ -89,7 +90,9 @@ class Guard:
             where: Id of the step that the current context runs under.
             report: Called in the offending thread, before the effect's caller sees the exception. What it does
                 itself is not judged.
+            allow: Whether an effect, given as an audit event, may happen all the same: in a regression replay.
         """
+        self._allow = allow
         self._rules = Rules(allow_write)
         self._tolerate = [re.compile(fnmatch.translate(pattern)) for pattern in tolerate]
         self._where = where
@@ -149,8 +152,19 @@ class Guard:
             detail = check(args)
         except Exception as problem:
             detail = f"(not understood, so refused: {type(problem).__name__})"
-        if detail is not None:
+        if detail is not None and not self._is_allowed(event, args):
             self._refuse(event, detail)
+
+    def _is_allowed(self, event: str, args: tuple[object, ...]) -> bool:
+        if self._allow is None:
+            return False
+        self._local.busy = True
+        try:
+            return self._allow(event, args)
+        except Exception:
+            return False
+        finally:
+            self._local.busy = False
 
     def _refuse(self, event: str, detail: str) -> None:
         """Report and raise, unless disarmed or called from a report."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from agentdbg.replay.child_report import ChildReport
@@ -26,7 +26,10 @@ NATIVE = "code below Python"
 class KernelWatch:
     """Takes the filter's listener over once the child has one."""
 
-    def __init__(self, report: ChildReport, tolerate: Sequence[str]) -> None:
+    def __init__(
+        self, report: ChildReport, tolerate: Sequence[str], may_connect: Callable[[str], bool] | None = None
+    ) -> None:
+        self._may_connect = may_connect
         self._report = report
         self._tolerate = (*_HARMLESS, *tolerate)
         self._contained: tuple[str, ...] = ()
@@ -40,7 +43,7 @@ class KernelWatch:
             return
         writable = (*self._contained, "/dev/null", "/dev/zero", "/dev/full", "/dev/tty")
         taken = take_listener(int(message["pid"]), listener)
-        Supervisor(taken, writable, self._looked_at, lambda path, pid: False).start()
+        Supervisor(taken, writable, self._looked_at, lambda path, pid: False, self._may_connect).start()
 
     def _looked_at(self, asked: Asked) -> None:
         key = (asked.call, asked.detail)

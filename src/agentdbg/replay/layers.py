@@ -24,7 +24,8 @@ def enter(
     """Put the layers in place.
 
     Args:
-        spec: ``scratch``, ``cwd``, ``views`` (folder, upper, work each) and ``start_files`` (path, content each).
+        spec: ``scratch``, ``cwd``, ``views`` (folder, upper, work each), ``start_files`` (path, content each), and
+            ``network``: it stays, the parent judges each address.
         tell: Sends a message to the parent, which takes the filter's listener over.
         wait: Returns when the parent has it.
 
@@ -35,12 +36,13 @@ def enter(
         NoKernelGuard: There is no Landlock, or no seccomp.
     """
     calls.prepare()
-    held, folders = _namespaces(spec)
+    closed = not spec.get("network")
+    held, folders = _namespaces(spec, closed=closed)
     _put_start_files(spec.get("start_files") or [], folders)
     os.chdir(spec["cwd"])
     contained = [str(spec["scratch"]), *folders]
     try:
-        abi = landlock.restrict([*contained, *_ALWAYS_WRITABLE])
+        abi = landlock.restrict([*contained, *_ALWAYS_WRITABLE], network=closed)
         listener = call_filter.install(listened=True)
     except (OSError, calls.KernelRefused) as problem:
         raise NoKernelGuard(str(getattr(problem, "strerror", None) or problem)) from problem
@@ -52,10 +54,10 @@ def enter(
     return contained
 
 
-def _namespaces(spec: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+def _namespaces(spec: Mapping[str, Any], *, closed: bool) -> tuple[list[str], list[str]]:
     """Layers that hold, and the folders that are seen copy-on-write: none without namespaces."""
     try:
-        held = namespaces.enter()
+        held = namespaces.enter(network=closed)
     except calls.KernelRefused:
         return [], []
     views = [namespaces.View(*(str(view[name]) for name in ("folder", "upper", "work"))) for view in spec["views"]]

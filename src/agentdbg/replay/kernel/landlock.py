@@ -37,11 +37,12 @@ def version() -> int:
         return 0
 
 
-def restrict(writable: Iterable[str]) -> int:
+def restrict(writable: Iterable[str], *, network: bool = True) -> int:
     """Restrict this process for good.
 
     Args:
         writable: Directories and files that stay writable; what is not there is passed over.
+        network: Whether TCP ports are out of reach too.
 
     Returns:
         The ABI that is in force.
@@ -51,7 +52,7 @@ def restrict(writable: Iterable[str]) -> int:
     """
     abi = version()
     changes = _CHANGES | (_REFER if abi >= 2 else 0) | (_TRUNCATE if abi >= 3 else 0) | (_DEVICES if abi >= 5 else 0)
-    members = [changes, *([_TCP] if abi >= 4 else []), *([_SCOPED] if abi >= 6 else [])]
+    members = [changes, *([_TCP if network else 0] if abi >= 4 else []), *([_SCOPED] if abi >= 6 else [])]
     ruleset = _ruleset(members)
     try:
         for place in writable:

@@ -31,8 +31,11 @@ class View:
     work: str
 
 
-def enter() -> list[str]:
+def enter(*, network: bool = True) -> list[str]:
     """Leave the machine's network, and its mounts as far as changes go. Only while there is one thread.
+
+    Args:
+        network: Whether the network is left too.
 
     Returns:
         Names of the layers that hold: ``network namespace``, ``mount namespace``.
@@ -41,23 +44,24 @@ def enter() -> list[str]:
         KernelRefused: No namespaces are to be had.
     """
     uid, gid = os.geteuid(), os.getegid()
+    flags = _NEWNS | _NEWIPC | (_NEWNET if network else 0)
     try:
         if uid == 0:
             try:
-                unshare(_NEWNS | _NEWNET | _NEWIPC)
+                unshare(flags)
             except PermissionError:
-                _as_user(uid, gid)
+                _as_user(uid, gid, flags)
         else:
-            _as_user(uid, gid)
+            _as_user(uid, gid, flags)
         mount("", "/", "", _REC | _PRIVATE, "")
     except OSError as problem:
         raise KernelRefused(f"namespaces: {problem.strerror}") from problem
-    return ["network namespace", "mount namespace"]
+    return [*(["network namespace"] if network else []), "mount namespace"]
 
 
-def _as_user(uid: int, gid: int) -> None:
+def _as_user(uid: int, gid: int, flags: int) -> None:
     """In a user namespace of its own, in which this user's ids stay what they are."""
-    unshare(_NEWUSER | _NEWNS | _NEWNET | _NEWIPC)
+    unshare(_NEWUSER | flags)
     for path, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
         with open(f"/proc/self/{path}", "w", encoding="ascii") as file:
             file.write(text)

@@ -38,6 +38,8 @@ _PATH_AT = {
     "execveat": (0, 1),
 }
 _CONNECTS = {"connect": (1, 2), "sendto": (4, 5)}
+_NETLINK = f"address family {int(getattr(socket, 'AF_NETLINK', 16))}"
+"""The kernel itself, which the C library asks for the machine's addresses when it looks a host up."""
 _SIGNALS = ("kill", "tkill", "tgkill", "pidfd_send_signal", "rt_sigqueueinfo", "rt_tgsigqueueinfo")
 
 
@@ -67,6 +69,7 @@ class Supervisor:
         writable: Sequence[str],
         report: Callable[[Asked], None],
         may_execute: Callable[[str, int], bool],
+        may_connect: Callable[[str], bool] | None = None,
     ) -> None:
         """Take over a listener.
 
@@ -75,11 +78,13 @@ class Supervisor:
             writable: Directories and files whose changes are contained.
             report: Called for every call that was looked at, from the supervisor's thread.
             may_execute: Whether a path may be executed by a process.
+            may_connect: Whether an address may be reached, where the network was not left: no other layer holds then.
         """
         self._listener = listener
         self._writable = tuple(writable)
         self._report = report
         self._may_execute = may_execute
+        self._may_connect = may_connect
         self._names = {number: name for name, number in machine().numbers.items()}
         self._thread = threading.Thread(target=self._answer_all, name="agentdbg-supervisor", daemon=True)
 
@@ -125,9 +130,15 @@ class Supervisor:
         """Whether a call goes through, and what it reached for; ``None`` when that is nothing to tell."""
         if name in _CONNECTS:
             place, length = _CONNECTS[name]
-            return False, _address(_memory(pid, args[place], min(args[length], 128)))
-        if name == "sendmsg":
+            return self._judge_address(_address(_memory(pid, args[place], min(args[length], 128))))
+        if name == "sendmsg" or (name == "sendmmsg" and args[2] == 1):
             return self._judge_message(pid, args[1])
+        if name == "sendmmsg" and self._may_connect is not None:
+            found = [self._judge_message(pid, args[1] + 64 * i) for i in range(min(args[2], 64))]
+            return next((each for each in found if not each[0]), (args[2] <= 64, None))
+        if name == "bind" and self._may_connect is not None:
+            address = _address(_memory(pid, args[1], min(args[2], 128)))
+            return address == _NETLINK, None if address == _NETLINK else address
         if name in _SIGNALS:
             asks_only = name == "kill" and args[1] == 0  # whether the process is there
             return (True, None) if args[0] == pid or asks_only else (False, f"process {_signed(args[0])}")
@@ -146,7 +157,12 @@ class Supervisor:
         address, length = struct.unpack("=QI", _memory(pid, at, 12))
         if not address or not length:
             return True, None
-        return False, _address(_memory(pid, address, min(length, 128)))
+        return self._judge_address(_address(_memory(pid, address, min(length, 128))))
+
+    def _judge_address(self, address: str) -> tuple[bool, str | None]:
+        if self._may_connect is not None and (address == _NETLINK or self._may_connect(address)):
+            return True, None
+        return False, address
 
     def _path(self, pid: int, folder: int, path: str) -> str:
         if os.path.isabs(path):
