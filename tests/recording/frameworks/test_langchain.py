@@ -27,6 +27,8 @@ from langchain_core.messages import ToolMessage
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.tools import InjectedToolArg, StructuredTool, ToolException, tool
 
+MODEL = {"model": "gpt-x", "base_url": f"http://127.0.0.1:{os.environ['PORT']}/v1", "api_key": "k"}
+
 def note(what):
     with open(os.path.join(os.environ["OUTSIDE"], "log"), "a") as file:
         file.write(what + "\\n")
@@ -34,8 +36,10 @@ def note(what):
 TOOLS = (
     HEAD
     + """
+Name, Thing = Annotated[str, InjectedToolArg], Annotated[object, InjectedToolArg]
+
 @tool
-def place(state: str, count: int, config_name: Annotated[str, InjectedToolArg] = "", store: Annotated[object, InjectedToolArg] = None) -> str:
+def place(state: str, count: int, config_name: Name = "", store: Thing = None) -> str:
     "Somewhere in a federal state."
     note(state)
     return f"{count} in {state}"
@@ -93,7 +97,8 @@ RETRIEVER = (
 class Handbook(BaseRetriever):
     def _get_relevant_documents(self, query, *, run_manager):
         note(query)
-        return [Document(page_content="Refunds are paid within thirty days.", metadata={"source": "policy.md"}, id="d1")]
+        text, facts = "Refunds are paid within thirty days.", {"source": "policy.md"}
+        return [Document(page_content=text, metadata=facts, id="d1")]
 
 from langchain_openai import ChatOpenAI
 
@@ -102,7 +107,7 @@ def main():
     book = Handbook()
     found = book.invoke("refund") + asyncio.run(book.ainvoke("refund again"))
     assert type(found[0]) is Document and found[0].metadata == {"source": "policy.md"}
-    return ChatOpenAI(model="gpt-x").invoke("Answer from: " + found[0].page_content).content
+    return ChatOpenAI(**MODEL).invoke("Answer from: " + found[0].page_content).content
 
 if __name__ == "__main__":
     main()
@@ -124,7 +129,8 @@ def order(item: str) -> str:
     return f"ordered {item}"
 
 guarded = HumanInTheLoopMiddleware(interrupt_on={"order": {"allowed_decisions": ["approve", "reject"]}})
-agent = create_agent(ChatOpenAI(model="gpt-x"), [order], middleware=[guarded], checkpointer=InMemorySaver(), name="shop")
+model, saver = ChatOpenAI(**MODEL), InMemorySaver()
+agent = create_agent(model, [order], middleware=[guarded], checkpointer=saver, name="shop")
 
 @agentdbg.agent
 def main():

@@ -45,7 +45,8 @@ def order(item: str, count: int) -> str:
     return f"ordered {count} {item}"
 
 TOOLS = [weather, order]
-MODEL = ChatOpenAI(model="gpt-x", max_retries=0).bind_tools(TOOLS)
+BASE = f"http://127.0.0.1:{os.environ['PORT']}/v1"
+MODEL = ChatOpenAI(model="gpt-x", base_url=BASE, api_key="k", max_retries=0).bind_tools(TOOLS)
 ASKED = {"messages": [("user", "go")]}
 
 def chat(state):
@@ -129,7 +130,6 @@ def ask(case):
     return {"status": answer["type"]}
 
 def act(case):
-    note("refund")
     return {"status": "done"}
 
 graph = StateGraph(Case)
@@ -151,6 +151,9 @@ if __name__ == "__main__":
         agent.invoke(Command(resume={"type": sys.argv[2], "who": "ada"}), config)
 """
 )
+CHANGED = REFUND.replace(
+    '"amount": case["amount"]', '"amount": 40'
+)  # what is asked reads the same; what it is about does not
 MEMORY = (
     HEAD
     + """
@@ -301,8 +304,10 @@ def test_an_interrupt_is_an_approval_and_its_resume_continues_the_run(labs: Labs
 def test_a_decision_about_another_state_and_out_of_range_says_so(labs: Labs, versions: Versions) -> None:
     lab = labs(versions)
     lab.record(REFUND, "ask")
-    lab.record(REFUND, "resume", "double it")
-    assert lab.steps(Kind.APPROVAL, address="run-2")[0].attrs["in_range"] is False
+    lab.record(CHANGED, "change", "double it")
+    decision = lab.steps(Kind.APPROVAL, address="run-2")[0]
+    assert lab.body(decision.arguments, "run-2")["state"]["amount"] == 4000
+    assert (decision.attrs["in_range"], decision.attrs["state_changed"]) == (False, True)
 
 
 @pytest.mark.parametrize("versions", BOTH)

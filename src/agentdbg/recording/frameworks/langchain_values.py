@@ -32,11 +32,19 @@ _UNCHANGED = (str, int, float, bool, bytes, type(None))
 
 
 class LangChainCodec:
-    """Freezes and thaws; see `agentdbg.recording.framework_calls.Codec`."""
+    """Freezes and thaws; see `agentdbg.recording.framework_calls.Codec`.
+
+    Attributes:
+        given: Keep which fields an object was given, though they are as by default. A saver's copy has other ones, so
+            that states, which are compared across copies, are frozen without.
+    """
+
+    def __init__(self, *, given: bool = True) -> None:
+        self.given = given
 
     def freeze(self, value: Any) -> object:
         """``value`` with every known object in it as ``{"$lc": name, "v": its fields}``; itself when there is none."""
-        return revive.freeze(_frozen(value, set()))
+        return revive.freeze(_frozen(value, set(), self.given))
 
     def thaw(self, frozen: Any) -> Any:
         """The objects again. A marked mapping that names none of the known classes is given as it is.
@@ -70,6 +78,7 @@ class LangChainCodec:
 
 
 CODEC = LangChainCodec()
+STATES = LangChainCodec(given=False)
 
 
 def _known(name: object) -> Any:
@@ -78,30 +87,30 @@ def _known(name: object) -> Any:
     return None if module is None else getattr(module, str(name), None)
 
 
-def _frozen(value: Any, opened: set[int]) -> Any:
+def _frozen(value: Any, opened: set[int], given: bool) -> Any:
     if isinstance(value, _UNCHANGED) or id(value) in opened:
         return value
     opened.add(id(value))
     try:
         kind = type(value)
         if kind is dict or (isinstance(value, dict) and kind.__module__.startswith("langgraph.")):
-            return _mapping(value, opened)
+            return _mapping(value, opened, given)
         if kind is list:
-            items = [_frozen(item, opened) for item in value]
+            items = [_frozen(item, opened, given) for item in value]
             return items if _differ(items, value) else value
         if kind is tuple:
-            members = tuple(_frozen(item, opened) for item in value)
+            members = tuple(_frozen(item, opened, given) for item in value)
             return members if _differ(members, value) else value
-        found = _members(value)
+        found = _members(value, given)
         if found is None:
             return value
-        return {TAG: kind.__name__, "v": {name: _frozen(item, opened) for name, item in found.items()}}
+        return {TAG: kind.__name__, "v": {name: _frozen(item, opened, given) for name, item in found.items()}}
     finally:
         opened.discard(id(value))
 
 
-def _mapping(value: dict[Any, Any], opened: set[int]) -> Any:
-    found = {key: _frozen(item, opened) for key, item in list(value.items())}
+def _mapping(value: dict[Any, Any], opened: set[int], given: bool) -> Any:
+    found = {key: _frozen(item, opened, given) for key, item in list(value.items())}
     if TAG in found:
         return {TAG: _MAPPING, "v": [[key, item] for key, item in found.items()]}
     return found if type(value) is not dict or _differ(found.values(), value.values()) else value
@@ -111,7 +120,7 @@ def _differ(made: Iterable[Any], given: Iterable[Any]) -> bool:
     return any(a is not b for a, b in zip(made, given, strict=False))
 
 
-def _members(value: Any) -> dict[str, Any] | None:
+def _members(value: Any, given: bool) -> dict[str, Any] | None:
     kind = type(value)
     if kind.__name__ not in _TABLE or _known(kind.__name__) is not kind:
         return None
@@ -122,16 +131,16 @@ def _members(value: Any) -> dict[str, Any] | None:
         return dict(zip(kind._fields, value, strict=True))
     declared: Any = getattr(kind, "__pydantic_fields__", None)
     if declared is not None:
-        return _of_model(value, declared)
+        return _of_model(value, declared, given)
     return {each.name: getattr(value, each.name) for each in fields(value) if each.init}
 
 
-def _of_model(value: Any, declared: dict[str, Any]) -> dict[str, Any]:
-    """The fields that were given, and what is not as it is by default: most of a message's are."""
+def _of_model(value: Any, declared: dict[str, Any], given: bool) -> dict[str, Any]:
+    """What is not as it is by default, as most of a message is; and what was given, if that is to be kept."""
     held: dict[str, Any] = vars(value)
-    given: set[str] = value.model_fields_set
+    kept: set[str] = value.model_fields_set if given else set()
     names = [name for name in declared if name in held]
-    found = {name: held[name] for name in names if name in given or not _is_default(declared[name], held[name])}
+    found = {name: held[name] for name in names if name in kept or not _is_default(declared[name], held[name])}
     return {**found, **(getattr(value, "__pydantic_extra__", None) or {})}
 
 

@@ -18,7 +18,7 @@ from agentdbg.recording import scope as scopes
 from agentdbg.recording.active import record_served
 from agentdbg.recording.calls import ReplayStop, Served
 from agentdbg.recording.frameworks import langgraph_threads
-from agentdbg.recording.frameworks.langchain_values import CODEC
+from agentdbg.recording.frameworks.langchain_values import CODEC, STATES
 from agentdbg.recording.frameworks.langgraph_frames import frame, state_of
 from agentdbg.recording.frameworks.patches import missing, replace_method
 from agentdbg.recording.process import Recorder, recorder
@@ -96,10 +96,10 @@ def _open(question: Any, loop: Any, config: Mapping[str, Any]) -> Asked | None:
 
 
 def _opened(found: Recorder, here: Scope, question: Any, loop: Any, config: Mapping[str, Any]) -> Asked:
-    state = None if loop is None else CODEC.freeze(state_of(loop))
+    state = None if loop is None else STATES.freeze(state_of(loop))
     run = here.run
     allowed = allowed_in(question)
-    asked = CODEC.freeze(question)
+    asked = STATES.freeze(question)
     about = run.encode({"question": asked, "state": state, "allowed": allowed, "policy": None})
     step = run.begin(here, Kind.APPROVAL, _title(question), about)
     answerer = found.answerer

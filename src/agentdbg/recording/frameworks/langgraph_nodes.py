@@ -13,7 +13,7 @@ from agentdbg.recording import drive
 from agentdbg.recording import scope as scopes
 from agentdbg.recording.active import ActiveCall
 from agentdbg.recording.frameworks import langgraph_interrupts
-from agentdbg.recording.frameworks.langchain_values import CODEC
+from agentdbg.recording.frameworks.langchain_values import CODEC, STATES
 from agentdbg.recording.frameworks.langgraph_frames import EMPTY, Frame, entered, resumed, running, state_of
 from agentdbg.recording.frameworks.patches import MARK, missing, replace_method
 from agentdbg.recording.process import Recorder, recorder
@@ -110,7 +110,7 @@ def _note(here: Scope, loop: Any, metadata: Mapping[str, Any]) -> None:
     if isinstance(status, str):
         attrs["status"] = status[:200]
     run = here.run
-    body = run.encode(None if state is EMPTY else CODEC.freeze(state))
+    body = run.encode(None if state is EMPTY else STATES.freeze(state))
     run.note(here, Kind.CHECKPOINT, ", ".join(nodes) or "state", body, {"attrs": run.gate.value(attrs)})
 
 
