@@ -1,0 +1,206 @@
+"""What a regression replay does in place of serving: bodies that run, dry runs, status look-ups, a person's answer.
+
+Runs in the child process, on the standard library.
+"""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from agentdbg.model.records import Effect, Kind, StepStatus
+from agentdbg.recording import scope as scopes
+from agentdbg.recording.calls import Call, CallRefused, Made, Served
+from agentdbg.recording.openers import REGISTRY
+from agentdbg.replay.cassette import Cassette, RecordedCall
+from agentdbg.replay.policy import Deed, Ruling, Situation, otherwise, rule
+
+PENDING = "pending"
+Tell = Callable[[dict[str, object]], None]
+Ask = Callable[[dict[str, object]], Mapping[str, Any]]
+_COUNTED = {Deed.LIVE: "live", Deed.CHECKED: "live", Deed.DRY_RUN: "dry_run", Deed.REFUSE: "refused"}
+_RUNS = (Deed.LIVE, Deed.CHECKED)
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What happens to one call.
+
+    Attributes:
+        tape: The record that it is served from, where that is not the run's own.
+    """
+
+    ruling: Ruling
+    case: Situation
+    recorded: RecordedCall | None
+    tape: Cassette | None = None
+
+
+class Doing:
+    """Thread-safe.
+
+    Attributes:
+        counts: Calls that were live, dry runs, and refused.
+    """
+
+    def __init__(self, tell: Tell, ask: Ask, *, windows: bool, serve: Callable[[Call, Decided], Served]) -> None:
+        """Prepare.
+
+        Args:
+            tell: Gets what the parent has to know.
+            ask: The same, and waits for the parent's reply.
+            windows: Let the parent know while bodies run that may reach out.
+            serve: Gives the recorded outcome of a call after all.
+        """
+        self.counts = dict.fromkeys(("live", "dry_run", "refused"), 0)
+        self._tell, self._ask, self._serve = tell, ask, serve
+        self._windows = windows
+        self._lock = threading.RLock()
+        self._running: dict[str, bool] = {}
+        self._open: set[str] = set()
+
+    # -- bodies that run --------------------------------------------------------------------------
+
+    def begins(self, call: Call, decided: Decided) -> None:
+        """A call was decided about that is not simply served from the run."""
+        deed = decided.ruling.deed
+        if deed in _RUNS and not self._is_looked_up(decided):
+            reads = deed is Deed.CHECKED or (call.kind is not Kind.MODEL and not decided.case.sandboxed)
+            if decided.case.inside and call.kind is Kind.HTTP:
+                reads = self.may_reach()  # as far as the tool around it
+            self._runs(call.step, reads=reads)
+        self._ruled(call, decided.ruling, decided.recorded)
+
+    def ended(self, step: str) -> None:
+        """A body has come to its end."""
+        with self._lock:
+            if step not in self._open:
+                return
+            self._open.discard(step)
+            if not self._open:
+                self._ask({"event": "window", "asks": "close"})
+
+    def may_reach(self) -> bool:
+        """Whether the running code is the body of a tool that may read whatever it wants."""
+        here = scopes.current()
+        if here is None:
+            return False
+        known = self._running.get(here.parent or "")
+        if known is not None:
+            return known
+        return here.inside_tool and bool(self._running) and all(self._running.values())
+
+    def _runs(self, step: str, *, reads: bool) -> None:
+        with self._lock:
+            self._running[step] = reads
+            if reads and self._windows:
+                if not self._open:
+                    self._ask({"event": "window", "asks": "open"})
+                self._open.add(step)
+
+    # -- outcomes that are made -------------------------------------------------------------------
+
+    def instead(self, call: Call, decided: Decided, *, awaits: bool = False) -> Served | None | Callable[[], Made]:
+        """``None``: the call is made for real; else what it gives, or the function that makes it.
+
+        Raises:
+            CallRefused: Nothing of it is done.
+        """
+        deed = decided.ruling.deed
+        if self._is_looked_up(decided):
+            return self._maker(call, decided, "status", awaits=awaits)
+        if deed in _RUNS:
+            return None
+        if deed is Deed.DRY_RUN:
+            return self._maker(call, decided, "dry_run", awaits=awaits)
+        if deed is Deed.ASK:
+            return self._asked(call, decided, awaits=awaits)
+        raise CallRefused(f"agentdbg: {call.name} is not run in a regression replay: {decided.ruling.reason}")
+
+    async def awaited(self, call: Call, decided: Decided, make: Callable[[], Made]) -> Served:
+        """What ``make`` gives, which may be a coroutine."""
+        found = make()
+        if inspect.isawaitable(found.value):
+            with scopes.inside(_within(call)):
+                found = replace(found, value=await found.value)
+        self.ended(call.step)
+        return self._settled(call, decided, found)
+
+    @staticmethod
+    def _is_looked_up(decided: Decided) -> bool:
+        """Whether a write that is in doubt is settled by its tool's look-up."""
+        case = decided.case
+        return decided.ruling.deed is Deed.CHECKED and case.in_doubt and case.effect not in (Effect.NONE, Effect.READ)
+
+    def _maker(self, call: Call, decided: Decided, what: str, *, awaits: bool) -> Callable[[], Made]:
+        """A function that calls a tool's dry run or status look-up with the tool's own arguments."""
+        function = getattr(REGISTRY[call.name].options, what)
+
+        def make() -> Made:
+            self._runs(call.step, reads=True)
+            try:
+                with scopes.inside(_within(call)):
+                    value = function(**(call.given or {}))
+            except BaseException:
+                self.ended(call.step)
+                raise
+            made = Made(call.step, StepStatus.OK, attrs={what: True}, value=value)
+            if awaits:
+                return made
+            self.ended(call.step)
+            if inspect.isawaitable(value):
+                raise CallRefused(f"agentdbg: the {what} of {call.name} is a coroutine function, the tool is not")
+            return self._settled(call, decided, made)
+
+        return make
+
+    def _settled(self, call: Call, decided: Decided, made: Made) -> Made:
+        """A look-up that found nothing: the write was not done, and is not in the record."""
+        if "status" not in made.attrs:
+            return made
+        self._tell({"event": "settled", "step": call.step, "name": call.name, "done": bool(made.value)})
+        if made.value:
+            return made
+        ruling = otherwise(decided.case)
+        self._ruled(call, ruling, None)
+        if ruling.deed is Deed.DRY_RUN:
+            return self._maker(call, decided, "dry_run", awaits=False)()
+        raise CallRefused(f"agentdbg: {call.name} was not done while recording, and is not now: {ruling.reason}")
+
+    def _asked(self, call: Call, decided: Decided, *, awaits: bool) -> Served | None | Callable[[], Made]:
+        about: dict[str, object] = {"event": "question", "asks": call.kind.value, "name": call.name, "step": call.step}
+        answer = self._ask({**about, "key": call.key}).get("answer")
+        if call.kind is Kind.APPROVAL:
+            decision = PENDING if answer in (None, "") else answer
+            return Made(call.step, StepStatus.OK, attrs={"asked_in_replay": True}, value=decision)
+        if answer is True:
+            self._runs(call.step, reads=False)
+            self._ruled(call, Ruling(Deed.LIVE, "in the sandbox, with a person's yes"), decided.recorded)
+            return None
+        without = replace(decided, case=replace(decided.case, sandboxed=False))
+        without = replace(without, ruling=rule(without.case))
+        if without.ruling.deed is Deed.SERVE:
+            return self._serve(call, without)
+        self.begins(call, without)
+        return self.instead(call, without, awaits=awaits)
+
+    # -- telling ----------------------------------------------------------------------------------
+
+    def _ruled(self, call: Call, ruling: Ruling, recorded: RecordedCall | None) -> None:
+        deed = ruling.deed
+        if deed in _COUNTED:
+            with self._lock:
+                self.counts[_COUNTED[deed]] += 1
+        told: dict[str, object] = {"event": "ruled", "step": call.step, "kind": call.kind.value, "name": call.name}
+        told["recorded"] = None if recorded is None else recorded.step
+        told["effect"] = None if call.effect is None else call.effect.value
+        self._tell({**told, "deed": deed.value, "reason": ruling.reason})
+
+
+def _within(call: Call) -> scopes.Scope | None:
+    """The scope of a body that runs in the call's place."""
+    here = scopes.current()
+    return None if here is None else here.below(call.step, tool=True)

@@ -1,0 +1,339 @@
+"""Answers a regression replay's calls: served as far as the record holds, then by the table of `policy`.
+
+Runs in the child process, on the standard library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from agentdbg.model.records import Kind, StepStatus
+from agentdbg.recording import scope as scopes
+from agentdbg.recording.calls import Call, CallRefused, ReplayStop, Served
+from agentdbg.recording.openers import REGISTRY
+from agentdbg.replay.answers import Diverged, ExactAnswers, outcome_of
+from agentdbg.replay.cassette import Cassette, RecordedCall
+from agentdbg.replay.doing import Ask, Decided, Doing, Tell
+from agentdbg.replay.order import CompletionOrder
+from agentdbg.replay.policy import Deed, Match, Ruling, Situation, Stage, rule
+from agentdbg.replay.recorded_calls import RecordedCalls
+
+
+class _Order(CompletionOrder):
+    """Recorded completion order, up to where the program leaves the record."""
+
+    free = False
+
+    def _is_turn(self, place: float) -> bool:
+        if self.free and (stop := self._stopped()) is not None:
+            raise stop
+        return self.free or super()._is_turn(place)
+
+    def let_go(self) -> None:
+        """From now on nothing waits."""
+        self.free = True
+        self.wake_all()
+
+
+class RegressionAnswers(ExactAnswers):
+    """Thread-safe.
+
+    Attributes:
+        live: The program has left the record: time passes.
+    """
+
+    nested = True
+
+    def __init__(
+        self, cassette: Cassette, tell: Tell, ask: Ask, plan: Mapping[str, Any], pins: Mapping[str, Cassette]
+    ) -> None:
+        """Prepare.
+
+        Args:
+            cassette: What is served, edits made.
+            tell: Gets what the parent has to know.
+            ask: The same, and waits for the parent's reply.
+            plan: ``stage`` (``control``, ``before`` or ``prefix``), ``prefix``, ``edited`` (step ids), ``facts``,
+                ``sandbox``, ``runs`` (ids that a derived key has in it), ``windows`` (tell when tools may reach out).
+            pins: By tool, the record that answers all its calls.
+        """
+        super().__init__(cassette, tell)
+        self._order: _Order
+        self.live = False
+        self._plan = plan
+        self._stage = Stage(plan["stage"])
+        self._prefix = frozenset(plan.get("prefix") or ())
+        self._edited = frozenset(plan.get("edited") or ())
+        self._sandbox = frozenset((plan.get("sandbox") or {}).get("tools") or ())
+        calls = cassette.calls
+        if self._stage is Stage.PREFIX:
+            inside = {call.step: call for call in dense(calls, self._prefix)}
+            calls = tuple(inside.get(call.step, call) for call in calls)
+            self._order = _Order(list(inside.values()), self.stopped)
+        else:
+            self._order = _Order(calls, self.stopped)
+        self._changed = self._order.changed
+        self._ordered = self._prefix if self._stage is Stage.PREFIX else frozenset(call.step for call in calls)
+        self._calls = RecordedCalls(calls, plan.get("facts") or {})
+        self._pins = {tool: (RecordedCalls(tape.calls, {}), tape) for tool, tape in pins.items()}
+        self.doing = Doing(tell, ask, windows=bool(plan.get("windows")), serve=self._serve_after_all)
+        if self._stage is Stage.PREFIX and not self._prefix:
+            self._leave()
+
+    # -- the Answerer protocol --------------------------------------------------------------------
+
+    def answer(self, call: Call) -> Served | None:
+        """Answer from a thread."""
+        decided = self._decide(call)
+        if decided.ruling.deed is Deed.SERVE:
+            return self._serve(decided)
+        made = self.doing.instead(call, decided)
+        return made() if callable(made) else made
+
+    async def answer_async(self, call: Call) -> Served | None:
+        """Answer from a task; a dry run may be a coroutine."""
+        decided = self._decide(call)
+        if decided.ruling.deed is Deed.SERVE:
+            return await self._serve_async(decided)
+        made = self.doing.instead(call, decided, awaits=True)
+        return await self.doing.awaited(call, decided, made) if callable(made) else made
+
+    def turn(self, served: Served) -> None:
+        """Hold back the end of a served stream until its turn, while there is an order."""
+        if not self._order.free:
+            super().turn(served)
+
+    async def turn_async(self, served: Served) -> None:
+        """The same, suspending the task."""
+        if not self._order.free:
+            await super().turn_async(served)
+
+    def finished(self, call: Call, status: StepStatus) -> None:
+        """A call has ended."""
+        self.doing.ended(call.step)
+        recorded = self._matched.get(call.step)
+        if recorded is not None and recorded.ended is not None and recorded.step in self._ordered:
+            self._order.take(recorded.ended)
+
+    def diverge(self, call: Call, reason: str) -> ReplayStop:
+        """A served response is read otherwise than recorded: what came of it cannot be known."""
+        return self._prefix_changed(call, reason, self._matched.get(call.step))
+
+    # -- for the child ----------------------------------------------------------------------------
+
+    def left(self) -> int:
+        """How many recorded intents and outcomes threads may still be due."""
+        return 0 if self._order.free else super().left()
+
+    def report(self) -> dict[str, object]:
+        """Counts for the outcome."""
+        served = len(self._matched)
+        left = self._calls.left()
+        return {
+            "served": served,
+            "unconsumed": left,
+            "order_lost": self._order.lost,
+            "live": self.live,
+            **self.doing.counts,
+        }
+
+    # -- deciding ---------------------------------------------------------------------------------
+
+    def _decide(self, call: Call) -> Decided:
+        with self._changed:
+            if self._stop is not None:
+                raise self._stop
+            decided = self._nested_case(call) if _is_nested() else self._case(call)
+            deed = decided.ruling.deed
+            if deed is Deed.STOP:
+                raise self._stopped_at(call, decided)
+            if deed is Deed.SERVE and decided.recorded is not None and decided.tape is None:
+                self._took(call, decided.recorded, decided.case)
+            else:
+                self.doing.begins(call, decided)
+                self._order.let_go()  # its recorded outcome will not come: nothing may wait for it
+        return decided
+
+    def _nested_case(self, call: Call) -> Decided:
+        """A call from within a live tool: nothing is served, reads and models are that tool's own doing."""
+        case = self._situation(call, Stage.AFTER, None, Match.NONE, inside=True)
+        if call.kind is Kind.HTTP:  # the tool's declaration covers what its body sends
+            return Decided(Ruling(Deed.LIVE, "inside a tool that runs live"), case, None)
+        return Decided(rule(case), case, None)
+
+    def _case(self, call: Call) -> Decided:
+        self._calls.count(call)
+        if call.name in self._pins and call.kind is Kind.TOOL:
+            calls, tape = self._pins[call.name]
+            calls.count(call)
+            recorded, match = calls.find(call, by_place=True)
+            if recorded is not None:
+                calls.take(call, recorded)
+            own, _ = self._calls.find(call, by_place=True)
+            if own is not None:
+                self._calls.take(call, own)
+                self._asked_in_order(own)
+            case = self._situation(call, self._now(), recorded, match, pinned=True)
+            return Decided(rule(case), case, recorded, tape)
+        if edited := self._edited_call(call):
+            return Decided(Ruling(Deed.SERVE, "its outcome was edited"), self._situation(call, *edited), edited[1])
+        stage, recorded, match = self._look(call)
+        case = self._situation(call, stage, recorded, match)
+        return Decided(rule(case), case, recorded)
+
+    def _edited_call(self, call: Call) -> tuple[Stage, RecordedCall, Match] | None:
+        if not self._edited or self._stage is Stage.CONTROL:
+            return None
+        recorded, match = self._calls.find(call, self._edited, by_place=False)
+        if recorded is None:
+            there = self._calls.at_place(call)
+            open_there, _ = self._calls.find(call, self._edited, by_place=True)
+            recorded, match = (there, Match.PLACE) if there is open_there else (None, Match.NONE)
+        return None if recorded is None else (self._now(), recorded, match)
+
+    def _look(self, call: Call) -> tuple[Stage, RecordedCall | None, Match]:
+        """Where the program is, and the recorded call that this one is."""
+        if self._stage is Stage.CONTROL:
+            return (Stage.CONTROL, *self._calls.find(call, by_place=True))
+        if self._stage is Stage.PREFIX and self._calls.left(self._prefix):
+            recorded, match = self._calls.find(call, self._prefix, by_place=True)
+            if recorded is not None or self._calls.left_in(call.lane, self._prefix) is not None:
+                return Stage.PREFIX, recorded, match
+        before = self._stage is Stage.BEFORE and not self.live
+        recorded, match = self._calls.find(call, without=self._prefix, by_place=False)
+        if before and call.kind is Kind.MODEL and (recorded is None or recorded.ended is None):
+            self._go_live(call)
+            before = False
+        elif self._stage is Stage.PREFIX and not self.live:
+            self._go_live(call)
+        return (Stage.BEFORE if before else Stage.AFTER), recorded, match
+
+    def _situation(
+        self,
+        call: Call,
+        stage: Stage,
+        recorded: RecordedCall | None,
+        match: Match,
+        *,
+        pinned: bool = False,
+        inside: bool = False,
+    ) -> Situation:
+        opener = REGISTRY.get(call.name) if call.kind is Kind.TOOL else None
+        options = opener.options if opener is not None and call.given is not None else None
+        return Situation(
+            kind=call.kind,
+            effect=call.effect,
+            stage=stage,
+            match=match,
+            in_doubt=recorded is not None and recorded.ended is None,
+            settles=options is not None and options.status is not None,
+            dry_run=options is not None and options.dry_run is not None,
+            sandboxed=call.kind is Kind.TOOL and call.name in self._sandbox,
+            key_holds=self._key_holds(call),
+            pinned=pinned,
+            inside=inside,
+        )
+
+    def _key_holds(self, call: Call) -> bool:
+        """Whether the call has its recorded key, which is not made of a run's or a step's id."""
+        if call.key is None or not self._calls.has_key(call.name, call.key):
+            return False
+        return not any(part in call.key for part in self._plan.get("runs") or ())
+
+    def _now(self) -> Stage:
+        return Stage.AFTER if self.live else self._stage
+
+    # -- noting -----------------------------------------------------------------------------------
+
+    def _took(self, call: Call, recorded: RecordedCall, case: Situation) -> None:
+        self._calls.take(call, recorded)
+        self._matched[call.step] = self._by_recorded[recorded.step] = recorded
+        self._asked_in_order(recorded)
+        if case.match is Match.PLACE and case.kind is Kind.MODEL:
+            self._tell({"event": "touched", "step": call.step, "recorded": recorded.step, "name": call.name})
+        if case.match is Match.PLACE and self._stage is not Stage.PREFIX:
+            self._order.let_go()
+
+    def _asked_in_order(self, recorded: RecordedCall) -> None:
+        if recorded.step in self._ordered:
+            self._order.asked(recorded)
+
+    def _go_live(self, call: Call) -> None:
+        there = self._calls.at_place(call)
+        self._tell({"event": "live", "step": call.step, "recorded": None if there is None else there.step})
+        self._leave()
+
+    def _leave(self) -> None:
+        self.live = True
+        self._order.let_go()
+
+    def _stopped_at(self, call: Call, decided: Decided) -> ReplayStop:
+        if self._stage is Stage.CONTROL:
+            stop = Diverged(f"control: {call.kind.value} {call.name} is not in the record")
+            told: dict[str, object] = {
+                "event": "control_ends",
+                "step": call.step,
+                "kind": call.kind.value,
+                "name": call.name,
+            }
+            return self.latch(stop, told)
+        expected = self._calls.left_in(call.lane, self._prefix)
+        return self._prefix_changed(call, decided.ruling.reason, expected)
+
+    def _prefix_changed(self, call: Call, reason: str, expected: RecordedCall | None) -> ReplayStop:
+        stop = Diverged(f"{call.kind.value} {call.name}: {reason}")
+        message: dict[str, object] = {"event": "prefix_changed", "step": call.step, "reason": reason}
+        message |= {"kind": call.kind.value, "name": call.name}
+        return self.latch(stop, {**message, "recorded": None if expected is None else expected.step})
+
+    # -- serving ----------------------------------------------------------------------------------
+
+    def _serve(self, decided: Decided) -> Served:
+        recorded = _there(decided)
+        if decided.tape is None and not self._order.free and not _in_pieces(recorded) and recorded.ended is not None:
+            self._order.wait(recorded.ended, recorded.gap)
+        return self._outcome(decided)
+
+    async def _serve_async(self, decided: Decided) -> Served:
+        recorded = _there(decided)
+        if decided.tape is None and not self._order.free and not _in_pieces(recorded) and recorded.ended is not None:
+            await self._order.wait_async(recorded.ended, recorded.gap, yields=recorded.yields)
+        return self._outcome(decided)
+
+    def _outcome(self, decided: Decided) -> Served:
+        return outcome_of(decided.tape or self._cassette, _there(decided))
+
+    def _serve_after_all(self, call: Call, decided: Decided) -> Served:
+        """A person said no: what is recorded of the call, without a wait."""
+        recorded = _there(decided)
+        with self._changed:
+            self._took(call, recorded, decided.case)
+        return outcome_of(self._cassette, recorded)
+
+
+def _there(decided: Decided) -> RecordedCall:
+    if decided.recorded is None:
+        raise CallRefused("agentdbg: nothing to serve")
+    return decided.recorded
+
+
+def _is_nested() -> bool:
+    here = scopes.current()
+    return here is not None and here.inside_tool
+
+
+def _in_pieces(recorded: RecordedCall) -> bool:
+    return bool(recorded.stream) or "http_status" in recorded.attrs
+
+
+def dense(calls: Sequence[RecordedCall], kept: frozenset[str]) -> list[RecordedCall]:
+    """Some of the calls, their intents and outcomes numbered without gaps: the order that is kept before the cut."""
+    chosen = [call for call in calls if call.step in kept]
+    places = sorted([call.asked for call in chosen] + [call.ended for call in chosen if call.ended is not None])
+    number = {place: position for position, place in enumerate(places)}
+    return [
+        replace(call, asked=number[call.asked], ended=None if call.ended is None else number[call.ended])
+        for call in chosen
+    ]

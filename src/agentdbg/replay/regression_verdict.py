@@ -1,0 +1,254 @@
+"""What one sample of a regression replay came to, from what its child said and from the two records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from agentdbg.compare.answers import six_answers
+from agentdbg.compare.trajectory import Divergence, called, compare
+from agentdbg.model.fingerprint import alpha_rename
+from agentdbg.model.records import BodyRef, Kind, Step
+from agentdbg.replay.child_report import ChildReport
+from agentdbg.replay.drift import drift_between
+from agentdbg.replay.intents import Intent, changes_between, judged
+from agentdbg.replay.outcome import Outcome
+from agentdbg.replay.policy import Deed
+from agentdbg.replay.prefix import earlier_checkpoint
+from agentdbg.replay.sameness import ReplaySameness
+from agentdbg.replay.stability import Conclusion, conclusion_of
+from agentdbg.replay.verdict import in_words
+from agentdbg.store.protocols import BodyMissing
+from agentdbg.store.reader import DirectoryRunSource
+
+REFUSAL = "CallRefused"
+_FOUND = (Deed.DRY_RUN.value, Deed.REFUSE.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Attributes:
+    outcome: Of this sample alone.
+    conclusion: What it came to; ``None`` when it did not come to its end.
+    final: Further samples would say the same: no model was asked, or something else ended it.
+    """
+
+    outcome: Outcome
+    conclusion: Conclusion | None
+    final: bool
+
+
+class RenamedSameness(ReplaySameness):
+    """Ids that a server makes up anew at every call are the same by their order of appearance."""
+
+    def __init__(self, recorded: DirectoryRunSource, replayed: DirectoryRunSource) -> None:
+        super().__init__(recorded, replayed)
+        self._sources = recorded, replayed
+
+    def bodies(self, a: BodyRef | None, b: BodyRef | None) -> bool:
+        """Whether two bodies are the same but for such ids."""
+        if super().bodies(a, b):
+            return True
+        if a is None or b is None:
+            return False
+        try:
+            left, right = (
+                each.body(ref).decode("utf-8", "replace") for each, ref in zip(self._sources, (a, b), strict=True)
+            )
+        except BodyMissing:
+            return False
+        return alpha_rename(left) == alpha_rename(right)
+
+
+def judge_sample(
+    recorded: DirectoryRunSource,
+    made: Path,
+    report: ChildReport,
+    wanted: Conclusion,
+    *,
+    from_step: int | None,
+    total: int,
+    intents: Sequence[Intent],
+) -> Sample:
+    """Decide what a sample came to.
+
+    Args:
+        recorded: The source run.
+        made: Directory of the sample's record.
+        report: What the child said.
+        wanted: What the recorded run came to.
+        from_step: Where it was to go live; ``None``: at the first model input that differs.
+        total: Number of recorded calls.
+        intents: The changes that were meant.
+    """
+    replayed = DirectoryRunSource(made)
+    replayed.index(None)
+    try:
+        return _Case(recorded, replayed, report, wanted, from_step).sample(total, intents)
+    finally:
+        replayed.close()
+
+
+class _Case:
+    def __init__(
+        self,
+        recorded: DirectoryRunSource,
+        replayed: DirectoryRunSource,
+        report: ChildReport,
+        wanted: Conclusion,
+        from_step: int | None,
+    ) -> None:
+        self._recorded, self._replayed, self._report, self._wanted = recorded, replayed, report, wanted
+        self._from = from_step
+        self._done = report.first("done")
+        self._said: Mapping[str, Any] = self._done or report.first("stopped") or {}
+        self._same = RenamedSameness(recorded, replayed)
+        self._compared = compare(recorded, replayed, same=self._same, key=self._same.key, stopped=self._done is None)
+        self._conclusion = conclusion_of(replayed)
+        self._notes: list[str] = []
+
+    def sample(self, total: int, intents: Sequence[Intent]) -> Sample:
+        verdict, reason = self._ruling()
+        report = self._report
+        served = sum(1 for step in self._replayed.steps() if "served_from" in step.attrs)
+        complete = self._done is not None
+        answers = six_answers(
+            self._recorded.summary(), self._replayed.summary(), self._compared.pairs, self._same, complete=complete
+        )
+        changes = changes_between(self._recorded, self._replayed, self._compared.pairs, self._same)
+        drift = drift_between(self._recorded, self._replayed, self._same)
+        if drift:
+            names = ", ".join(dict.fromkeys(each.name for each in drift))
+            self._notes.append(f"outside data has drifted ({names}): what comes of that is not the doing of a fix")
+        outcome = Outcome(
+            source_run=self._recorded.summary().run_id,
+            verdict=verdict,
+            reason=reason,
+            first_divergence=self._divergence(verdict),
+            answers=judged(answers, changes, intents),
+            served=served,
+            unconsumed=int(self._said.get("unconsumed") or 0),
+            total=total,
+            refused=tuple(map(dict, report.all("refused"))),
+            tolerated=tuple(map(dict, report.all("tolerated"))),
+            rules_used=tuple(self._same.used),
+            contained=tuple(dict(each) for each in report.all("contained")),
+            guard=report.layers(),
+            log=report.log,
+            mode="regression",
+            from_step=self._began_at(),
+            live=self._count("live"),
+            dry_run=self._count("dry_run"),
+            denied=self._count("refused"),
+            drift=tuple(each.members() for each in drift),
+            findings=tuple(self._findings()),
+            notes=tuple(self._notes),
+        )
+        final = verdict not in ("same", "changed") or not self._asked_models()
+        return Sample(outcome, self._conclusion if complete else None, final)
+
+    # -- the verdict ------------------------------------------------------------------------------
+
+    def _ruling(self) -> tuple[str, str]:
+        report = self._report
+        if refused := report.first("refused"):
+            return "refused", self._refusal(refused)
+        if changed := report.first("prefix_changed"):
+            return "prefix_changed", self._prefix(changed)
+        if report.first("aborted"):
+            return "aborted", "stopped by a person"
+        if self._done is None:
+            if report.timed_out:
+                return "timed_out", "the program did not end in time"
+            return "crashed", f"the child {report.ending()} before the agent returned"
+        return self._finished()
+
+    def _finished(self) -> tuple[str, str]:
+        mine, wanted = self._conclusion, self._wanted
+        if missing := (*wanted.missing, *mine.missing):
+            return "needs_data", f"bodies are missing that say what the run came to: {', '.join(missing)}"
+        if mine.error == REFUSAL and wanted.error != REFUSAL and wanted.path[: len(mine.path)] == mine.path:
+            return "refused", f"the agent ended on a call that was not made: {self._last_refused()}"
+        if mine.error == REFUSAL:
+            self._notes.append(f"the agent ended on a call that was not made: {self._last_refused()}")
+        if mine.says_nothing() and wanted.says_nothing() and mine.text != wanted.text:
+            return "needs_data", "only free text to compare: cannot tell; declare a final state or return structure"
+        if not mine.same_as(wanted):
+            return "changed", f"{wanted.unlike(mine)}{self._because()}"
+        if self._is_untouched():
+            return "unaffected", "the present code makes the same model inputs and calls; no model was asked"
+        what = "path, final state and answer" if mine.final is not None else "path and answer"
+        return "same", f"{what} agree with the record"
+
+    def _is_untouched(self) -> bool:
+        """Whether everything was served up to the end, on the way to the first model input that differs."""
+        ruled = self._report.all("ruled")
+        return self._from is None and not ruled and not self._report.first("touched") and not self._said.get("live")
+
+    def _because(self) -> str:
+        at = self._compared.divergence
+        return f"; first difference: {in_words(at)}" if at is not None else ""
+
+    def _refusal(self, refused: Mapping[str, Any]) -> str:
+        step = self._replayed.step_by_id(str(refused.get("step")))
+        where = f"under step {step.n}, {called(step)}" if step is not None else "outside every step"
+        return f"{refused.get('effect')} {refused.get('detail')} at {refused.get('frame')}, {where}"
+
+    def _prefix(self, message: Mapping[str, Any]) -> str:
+        expected = self._recorded.step_by_id(str(message.get("recorded")))
+        what = f"{message.get('kind')} {message.get('name')}: {message.get('reason')}"
+        if expected is None:
+            return what
+        earlier = earlier_checkpoint(self._recorded, expected.id)
+        proposed = f"; start earlier, --from {earlier}" if earlier else "; start from the beginning, --from 1"
+        return f"{what}, where the record has step {expected.n}, {called(expected)}{proposed}"
+
+    def _last_refused(self) -> str:
+        refused = [each for each in self._report.all("ruled") if each.get("deed") == Deed.REFUSE.value]
+        return f"{refused[-1].get('name')} ({refused[-1].get('reason')})" if refused else "see the findings"
+
+    def _divergence(self, verdict: str) -> Divergence | None:
+        return None if verdict == "unaffected" else self._compared.divergence
+
+    # -- what else there is to say ----------------------------------------------------------------
+
+    def _began_at(self) -> int:
+        """Number of the recorded step from which on it was live; 0 when it never was."""
+        if self._from is not None:
+            return self._from
+        live = self._report.first("live")
+        step = None if live is None else self._recorded.step_by_id(str(live.get("recorded")))
+        return step.n if step is not None else 0
+
+    def _asked_models(self) -> bool:
+        return any(each.get("kind") == Kind.MODEL.value for each in self._report.all("ruled"))
+
+    def _count(self, what: str) -> int:
+        deeds = {"live": (Deed.LIVE, Deed.CHECKED), "dry_run": (Deed.DRY_RUN,), "refused": (Deed.REFUSE,)}[what]
+        return sum(1 for each in self._report.all("ruled") if each.get("deed") in deeds)
+
+    def _findings(self) -> list[dict[str, object]]:
+        """Writes and questions that did not happen as the agent wanted."""
+        found: list[dict[str, object]] = []
+        for each in self._report.messages:
+            event = each.get("event")
+            if event == "ruled" and (each.get("deed") in _FOUND or each.get("deed") == Deed.ASK.value):
+                step = self._replayed.step_by_id(str(each.get("step")))
+                found.append({**_about(step, each), "deed": each.get("deed"), "reason": each.get("reason")})
+            elif event == "settled":
+                step = self._replayed.step_by_id(str(each.get("step")))
+                done = "done" if each.get("done") else "not done"
+                found.append({**_about(step, each), "deed": "settle", "reason": f"in doubt, settled: it was {done}"})
+        return found
+
+
+def _about(step: Step | None, message: Mapping[str, Any]) -> dict[str, object]:
+    key = step.idempotency_key if step is not None else None
+    return {"step": step.n if step is not None else None, "name": message.get("name"), "key": key}
+
+
+def with_lineage(sample: Sample, **members: Any) -> Sample:
+    """The sample with more said about it."""
+    return replace(sample, outcome=replace(sample.outcome, **members))
