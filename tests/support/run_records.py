@@ -104,11 +104,13 @@ class RunRecords:
         *,
         usage: Mapping[str, int] | None = None,
         status: str | None = "ok",
+        shape: Mapping[str, object] | None = None,
         **members: Any,
     ) -> str:
-        """A model call whose input is a full list of segments."""
-        shape, *rest = [("parameters", "", {"model": name}), *((_kind(m), str(m.get("role", "")), m) for m in messages)]
-        segments = [{"kind": kind, "name": role, "ref": self.body(value)} for kind, role, value in (shape, *rest)]
+        """A model call whose input is a full list of segments; ``shape``: the request without its messages."""
+        said = [(_kind(m), str(m.get("role", "")), m) for m in messages]
+        head, *rest = [("parameters", "", shape or {"model": name}), *said]
+        segments = [{"kind": kind, "name": role, "ref": self.body(value)} for kind, role, value in (head, *rest)]
         listed = {"hash": _chain(segments), "n": len(segments), "base": None, "keep": 0, "add": segments}
         step = self.intent("model", name, input={**listed, "shape": segments[0]["ref"]}, **members)
         if status is not None:

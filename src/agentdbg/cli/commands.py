@@ -18,6 +18,7 @@ COMMANDS: Final[dict[str, str]] = {
     "flag": "agentdbg.cli.flag",
     "diff": "agentdbg.cli.diff",
     "replay": "agentdbg.cli.replay",
+    "ask": "agentdbg.cli.ask",
     "export": "agentdbg.cli.export",
     "pack": "agentdbg.cli.pack",
     "unpack": "agentdbg.cli.unpack",

@@ -96,6 +96,16 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     ),
     Setting("replay.tolerate", "AGENTDBG_TOLERATE", (), "list", "Ambient effects that stay blocked but are no refusal"),
     Setting("replay.timeout", "AGENTDBG_REPLAY_TIMEOUT", 300.0, "seconds", "Longest time a replay may take"),
+    Setting(
+        "ask.timeout", "AGENTDBG_ASK_TIMEOUT", 120.0, "seconds", "Longest time that one answer of a model may take"
+    ),
+    Setting(
+        "prices",
+        "AGENTDBG_PRICES",
+        NOTHING,
+        "table",
+        "Prices of models, before the shipped ones: MODEL = 'IN/OUT', dollars per million tokens",
+    ),
     Setting("keys", None, NOTHING, "table", "Key bindings of the debugger: ACTION = KEY or [KEY, …]"),
     Setting(
         "tools",

@@ -77,7 +77,7 @@ def noted_flag(location: str, run_id: str, directory: Path | None) -> str | None
     return None
 
 
-def append(location: str, run_id: str, directory: Path | None, note: Mapping[str, object]) -> None:
+def append(location: str, run_id: str, directory: Path | None, note: Mapping[str, object], *, file: str = FILE) -> None:
     """Add one note; its time is put in.
 
     Args:
@@ -85,15 +85,16 @@ def append(location: str, run_id: str, directory: Path | None, note: Mapping[str
         run_id: The run.
         directory: The run's directory, where it has one.
         note: Members, ``e`` (the type of note) first.
+        file: Name of the file that it goes to, for what is too long to be read with every list of runs.
 
     Raises:
         StoreError: Something else has the name of the notes.
         OSError: They cannot be written.
     """
-    path = elsewhere(location, run_id)
+    path = elsewhere(location, run_id, file)
     group = False
     if directory is not None and os.access(directory, os.W_OK | os.X_OK):
-        path = directory / FOLDER / FILE
+        path = directory / FOLDER / file
         group = bool(directory.stat().st_mode & 0o050)
     make_private_dir(path.parent, group=group)
     fd = create_private_file(path, group=group, append=True)
@@ -105,20 +106,21 @@ def append(location: str, run_id: str, directory: Path | None, note: Mapping[str
         os.close(fd)
 
 
-def read(location: str, run_id: str, directory: Path | None) -> list[dict[str, Json]]:
+def read(location: str, run_id: str, directory: Path | None, *, file: str = FILE) -> list[dict[str, Json]]:
     """All readable notes on a run, oldest first, from both places."""
     found: list[dict[str, Json]] = []
     if directory is not None:
-        found += _read_file(directory, FOLDER, FILE)
-    place = elsewhere(location, run_id)
+        found += _read_file(directory, FOLDER, file)
+    place = elsewhere(location, run_id, file)
     found += _read_file(place.parent, place.name)
     return sorted(found, key=_wall)
 
 
-def elsewhere(location: str, run_id: str) -> Path:
+def elsewhere(location: str, run_id: str, file: str = FILE) -> Path:
     """The notes' file in the user's data directory."""
     digest = hashlib.sha256(f"{location}\0{run_id}".encode("utf-8", "surrogateescape")).hexdigest()
-    return data_dir() / "notes" / f"{digest}.jsonl"
+    kind = "" if file == FILE else f".{file.removesuffix('.jsonl')}"
+    return data_dir() / "notes" / f"{digest}{kind}.jsonl"
 
 
 def all_elsewhere() -> frozenset[str]:
