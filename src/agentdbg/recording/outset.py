@@ -32,7 +32,10 @@ _patched = False
 
 def install() -> None:
     """Enter the scope of the process's own run, which its first call begins."""
+    from agentdbg.recording import standard_input
+
     patch()
+    standard_input.install()
     enter_program()
 
 

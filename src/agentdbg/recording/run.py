@@ -12,7 +12,7 @@ from agentdbg.model.fingerprint import VolatileRules
 from agentdbg.model.hashing import sha256_hex
 from agentdbg.model.records import Effect, Kind, StepStatus
 from agentdbg.model.segments import Part
-from agentdbg.recording import launched, root_facts
+from agentdbg.recording import launched, root_facts, standard_input
 from agentdbg.recording import scope as scopes
 from agentdbg.recording.calls import Call
 from agentdbg.recording.effect_steps import RunEffects
@@ -87,6 +87,7 @@ class RunRecording:
             run.gate.adopt_int(number, placeholder)
         recorder.environment(run)
         root_facts.describe(run)
+        standard_input.state.belongs_to(run)
         launched.tell("run", run_id=run.run_id)
         return run
 
