@@ -115,7 +115,8 @@ def test_tools_are_steps_of_the_agent(laboratory: Callable[..., FrameworkLab], v
     lab = laboratory(versions)
     lab.record(PROGRAM, mode)
     assert lab.outline()[:2] == ["agent main", "  agent payer"]
-    assert sorted(lab.outline()[2:]) == sorted(["    model gpt-x"] * 3 + [f"    tool {name}" for name in TOOLS])
+    turns = 3 if versions is SMOLAGENTS_NEW else 4  # old versions take the first of a reply's calls alone
+    assert sorted(lab.outline()[2:]) == sorted(["    model gpt-x"] * turns + [f"    tool {name}" for name in TOOLS])
     policy = lab.tools()["get_policy"]
     assert lab.body(policy.arguments) == {"category": "electronics"} and not policy.holes
     lab.replay_five_times()
