@@ -8,7 +8,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import IO, TYPE_CHECKING
 
 from agentdbg.model.records import Json
@@ -31,7 +31,7 @@ _SECRET_NAME = re.compile(
     r"(?i)(\.env(\..*)?|.*\.(pem|key|p12|pfx|jks|keystore|kdbx|ppk|asc)|id_(rsa|dsa|ecdsa|ed25519)(_.*)?"
     r"|\.(netrc|pgpass|npmrc|pypirc|git-credentials|htpasswd)|.*(credential|secret).*)"
 )
-# What a repository's own configuration could make git run or reach, switched off. Filters have names: `_Git.prepare`.
+# What a repository's own configuration could make git run or reach, switched off. Filters have names: `Git.prepare`.
 _OPTIONS = {
     "core.fsmonitor": "false",
     "core.hooksPath": os.devnull,
@@ -61,7 +61,7 @@ def git_state(root: str) -> dict[str, Json]:
     Args:
         root: Directory that holds ``.git``. The repository's own idea of its work tree is not believed.
     """
-    git = _Git(root, time.monotonic() + SECONDS)
+    git = Git(root, time.monotonic() + SECONDS)
     try:
         git.prepare()
         status = git.read(_STATUS, MAX_STATUS)
@@ -80,7 +80,7 @@ def git_state(root: str) -> dict[str, Json]:
     }
 
 
-def _unstaged(git: _Git, entries: list[str], *, every: bool) -> Json:
+def _unstaged(git: Git, entries: list[str], *, every: bool) -> Json:
     """The difference of the files that the status names: others may look touched without a difference."""
     names = [entry[3:] for entry in entries if entry[1] not in " ?!"]
     if every and not names:
@@ -136,10 +136,16 @@ class _Output:
         return {"text": text, "size": self.size, "cut": True, "sha256": self.digest()}
 
 
-class _Git:
+class Git:
     """Git in one work tree, with everything of the repository's that could run a command switched off."""
 
     def __init__(self, root: str, deadline: float) -> None:
+        """Ask git about a work tree.
+
+        Args:
+            root: Directory that holds ``.git``.
+            deadline: Monotonic time at which it has to be done.
+        """
         self.root = root
         self.deadline = deadline
         self._options = dict(_OPTIONS)
@@ -185,9 +191,9 @@ class _Git:
             raise GitError(f"git took more than {SECONDS:g} s")
         output, words = _Output(limit), _Output(2000)
         with subprocess.Popen(
-            [self._program, "--no-pager", f"--work-tree={self.root}", *args],
+            self.command(args),
             cwd=self.root,
-            env=self._environment(),
+            env=self.environment(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -208,7 +214,12 @@ class _Git:
             raise GitError(f"git {args[0]} ended with {code}: {words.kept.decode('utf-8', 'replace').strip()}")
         return output
 
-    def _environment(self) -> dict[str, str]:
+    def command(self, args: Iterable[str]) -> list[str]:
+        """The words that run one command of git; for a process with this object's ``environment``."""
+        return [self._program, "--no-pager", f"--work-tree={self.root}", *args]
+
+    def environment(self) -> dict[str, str]:
+        """The variables of a git that runs nothing of the repository's."""
         kept = ("HOME", "XDG_CONFIG_HOME", "USERPROFILE", "SYSTEMROOT", "GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_GLOBAL")
         made = {name: os.environ[name] for name in kept if name in os.environ}
         made |= {

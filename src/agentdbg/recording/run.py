@@ -252,7 +252,9 @@ class RunRecording:
             encoded = self.encode(found)
             if self.gate.count == before:  # nothing in it that this run's gate would have to know
                 self.recorder.environment_text = encoded
-        self._writer.event("environment", {"body": self._writer.store(encoded.data, encoded.digest)})
+        ref = self._writer.store(encoded.data, encoded.digest)
+        seal = self.recorder.seal(self.run_id, ref["sha256"])  # recorded code is run for its recorder alone
+        self._writer.event("environment", {"body": ref, "seal": seal})
 
     def body(self, data: bytes) -> dict[str, object]:
         """Store redacted bytes; returns the reference as it stands in an event."""
