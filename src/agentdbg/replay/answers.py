@@ -10,6 +10,7 @@ from agentdbg.model.canonical import loads
 from agentdbg.model.records import Json, StepStatus
 from agentdbg.recording.calls import Call, ReplayStop, Served
 from agentdbg.replay.cassette import Cassette, RecordedCall
+from agentdbg.replay.control import Expected, Gatekeeper
 from agentdbg.replay.order import NEVER, CompletionOrder
 from agentdbg.replay.settling import SETTLE_S
 
@@ -39,11 +40,14 @@ class ExactAnswers:
         self._matched: dict[str, RecordedCall] = {}
         self._by_recorded: dict[str, RecordedCall] = {}
         self._homes: dict[str, str] = {}
+        self.gate: Gatekeeper | None = None
 
     # -- the Answerer protocol --------------------------------------------------------------------
 
     def answer(self, call: Call) -> Served | None:
         """Serve a call from a thread; one that never ended while recording waits until the replay is over."""
+        if self.gate is not None:
+            self.gate.before(call, self._expects(call))
         recorded = self._match(call)
         if recorded is None or recorded.ended is None:
             self._order.wait(self._behind(), SETTLE_S)
@@ -54,6 +58,8 @@ class ExactAnswers:
 
     async def answer_async(self, call: Call) -> Served | None:
         """Serve a call from a task; a call that was cancelled while recording waits to be cancelled again."""
+        if self.gate is not None:
+            await self.gate.before_async(call, self._expects(call))
         recorded = self._match(call)
         if recorded is None or recorded.ended is None:
             await self._order.wait_async(self._behind(), SETTLE_S, yields=True)
@@ -91,6 +97,10 @@ class ExactAnswers:
 
     # -- for the child ----------------------------------------------------------------------------
 
+    def hold(self, more: int) -> None:
+        """A person holds so many more calls, or fewer."""
+        self._order.hold(more)
+
     def latch(self, stop: ReplayStop, message: dict[str, object]) -> ReplayStop:
         """End the replay once: every later seam raises again; returns what to raise."""
         with self._changed:
@@ -98,6 +108,8 @@ class ExactAnswers:
                 return self._stop
             self._stop = stop
         self._order.wake_all()
+        if self.gate is not None:
+            self.gate.release_all()
         self._tell(message)
         return stop
 
@@ -111,6 +123,23 @@ class ExactAnswers:
         return {"served": served, "unconsumed": len(self._cassette.calls) - served, "order_lost": self._order.lost}
 
     # -- matching ---------------------------------------------------------------------------------
+
+    def _expects(self, call: Call) -> Expected:
+        """What the record says of a call that is not matched yet."""
+        with self._changed:
+            if self._stop is not None:
+                raise self._stop
+            waiting = self._waiting.get(call.fingerprint)
+            if not waiting:
+                ends = self._cassette.ends_early and not self._expected(self._homes.get(call.lane, call.lane))
+                return Expected(problem="" if ends else _problem(known=waiting is not None))
+            recorded = waiting[self._choice(waiting, call.lane)]
+        return Expected(
+            recorded=recorded.step,
+            order=_turn_of(recorded),
+            failed=recorded.error is not None,
+            blocks=bool(recorded.turn) and not recorded.yields,
+        )
 
     def _match(self, call: Call) -> RecordedCall | None:
         """The recorded call that this one is; ``None`` when it lies behind the end of a record that breaks off."""
@@ -129,19 +158,24 @@ class ExactAnswers:
 
     def _choose(self, waiting: list[RecordedCall], lane: str) -> RecordedCall:
         """Take one of several outcomes of the same call: the same lane's earliest, else the earliest of all."""
-        if len(waiting) == 1 or waiting[-1].lane == lane:
-            return waiting.pop()
+        return waiting.pop(self._choice(waiting, lane))
+
+    def _choice(self, waiting: list[RecordedCall], lane: str) -> int:
+        """Place of the one that is taken next."""
+        last = len(waiting) - 1
+        if not last or waiting[last].lane == lane:
+            return last
         for wanted in (self._homes.get(lane), lane):
-            for place in range(len(waiting) - 1, -1, -1):
+            for place in range(last, -1, -1):
                 if waiting[place].lane == wanted:
-                    return waiting.pop(place)
-        return waiting.pop()
+                    return place
+        return last
 
     def _not_there(self, call: Call, *, known: bool) -> None:
         """Raise, unless it may be that the record only broke off before this call."""
         if self._cassette.ends_early and not self._expected(self._homes.get(call.lane, call.lane)):
             return
-        raise self.diverge(call, "asked more often than recorded" if known else "not in the record")
+        raise self.diverge(call, _problem(known=known))
 
     def _expected(self, lane: str) -> bool:
         """Whether the record holds further calls in a lane."""
@@ -158,23 +192,32 @@ class ExactAnswers:
         return self.latch(stop, {"event": "record_ends", "step": call.step, "recorded": place})
 
     def _served(self, recorded: RecordedCall) -> Served:
-        bodies = self._cassette.bodies
-        error: dict[str, Json] | None = None
-        if recorded.error is not None:
-            error = dict(recorded.error)
-            for part in ("args", "state"):
-                key = error.pop(f"{part}_body", None)
-                if isinstance(key, str) and key in bodies:
-                    error[part] = cast(Json, loads(bodies[key]))
-        return Served(
-            step=recorded.step,
-            status=StepStatus(recorded.status),
-            result=bodies[recorded.result] if recorded.result is not None else None,
-            error=error,
-            attrs=recorded.attrs,
-            stream=tuple(bodies[key] for key in recorded.stream),
-            turn=recorded.turn,
-        )
+        return outcome_of(self._cassette, recorded)
+
+
+def outcome_of(cassette: Cassette, recorded: RecordedCall) -> Served:
+    """A recorded outcome as the agent's side takes it."""
+    bodies = cassette.bodies
+    error: dict[str, Json] | None = None
+    if recorded.error is not None:
+        error = dict(recorded.error)
+        for part in ("args", "state"):
+            key = error.pop(f"{part}_body", None)
+            if isinstance(key, str) and key in bodies:
+                error[part] = cast(Json, loads(bodies[key]))
+    return Served(
+        step=recorded.step,
+        status=StepStatus(recorded.status),
+        result=bodies[recorded.result] if recorded.result is not None else None,
+        error=error,
+        attrs=recorded.attrs,
+        stream=tuple(bodies[key] for key in recorded.stream),
+        turn=recorded.turn,
+    )
+
+
+def _problem(*, known: bool) -> str:
+    return "asked more often than recorded" if known else "not in the record"
 
 
 def _turn_of(recorded: RecordedCall) -> float:

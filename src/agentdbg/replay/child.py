@@ -14,9 +14,8 @@ import platform
 import sys
 import threading
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from agentdbg.model.fingerprint import VolatileRules
 from agentdbg.recording import coverage, pins, scope
@@ -29,8 +28,12 @@ from agentdbg.replay import cassette as cassettes
 from agentdbg.replay import layers, program
 from agentdbg.replay.answers import ExactAnswers
 from agentdbg.replay.clock import RecordedDraws
+from agentdbg.replay.control import Aborted, Control, Pauses
 from agentdbg.replay.entry import CannotStart, load, start
 from agentdbg.replay.guard import Guard, Refused, Violation, leaky_modules
+
+if TYPE_CHECKING:
+    from agentdbg.replay.regression_child import RegressionChild
 
 MAX_TOLERATED = 1000
 WAIT_S, IDLE_WAITS = 0.05, 40
@@ -38,25 +41,6 @@ WAIT_S, IDLE_WAITS = 0.05, 40
 
 class Stopped(ReplayStop):
     """The guard stopped an effect."""
-
-
-class Control:
-    """The child's end of the control channel."""
-
-    def __init__(self, fd: int) -> None:
-        self._fd = fd
-        self._lock = threading.Lock()
-
-    def tell(self, message: Mapping[str, object]) -> None:
-        """Send one message; a parent that is gone is no reason to fail."""
-        line = json.dumps(message, default=str).encode() + b"\n"
-        with self._lock, suppress(OSError):  # the parent ended first
-            while line:
-                line = line[os.write(self._fd, line) :]
-
-    def wait(self) -> None:
-        """Wait until the parent says to go on."""
-        os.read(self._fd, 1)
 
 
 class Over(ReplayStop):
@@ -69,6 +53,7 @@ def main(spec_path: str) -> int:
         spec: dict[str, Any] = json.load(file)
     control = Control(int(spec["control_fd"]))
     _ask_platform()
+    _give_standard_input(spec)
     try:
         if spec["kernel"]:
             spec["allow_write"] = layers.enter(spec, control.tell, control.wait)
@@ -91,11 +76,15 @@ class Replay:
         if found is None:
             raise CannotStart("recording is switched off (AGENTDBG=off)")
         tape = cassettes.read(spec["cassette"])
-        self.answers = ExactAnswers(tape, control.tell)
+        self._regression = regression_of(spec, tape, control.tell)
+        self.answers = ExactAnswers(tape, control.tell) if self._regression is None else self._regression.answers
         self._spec, self._control = spec, control
+        self._pauses = Pauses(control.tell, spec.get("control") or {}, self.answers.hold)
+        if spec.get("control") is not None:
+            self.answers.gate = self._pauses
         self._draws = RecordedDraws(tape.draws, float(spec.get("started_at") or 0.0))
         self._roots = 0
-        self._importing = False
+        self._importing = self._ended = False
         self._tolerated = 0
         found.answerer = self.answers
         found.capture_environment = False
@@ -112,18 +101,32 @@ class Replay:
         found.begin_root = self._begin_root  # type: ignore[method-assign]  # this process's recorder alone
         found.end_root = self._end_root  # type: ignore[method-assign]
         pins.drawer = self._draws
-        pins.skip_sleeps(self._draws.sleep)
+        again = self._regression
+        pins.skip_sleeps(self._draws.sleep if again is None else again.slept(self._draws.sleep))
         sys.argv = list(spec["argv"])
         here = os.path.dirname(os.path.abspath(__file__))
         sys.path[:] = [place for place in dict.fromkeys(sys.path) if place != here]
         install_seams()
-        guard = Guard(spec["allow_write"], spec["tolerate"], _where, self._report)
+        allow = None if again is None else again.allows
+        guard = Guard(spec["allow_write"], spec["tolerate"], _where, self._report, allow)
         guard.arm()
+        control.listen(self._take)
         control.tell({"event": "started", "guard": "audit"})
+
+    def _take(self, command: Mapping[str, Any]) -> None:
+        """A command of the parent's."""
+        if command.get("do") == "abort":
+            self.answers.latch(Aborted("stopped by a person"), {"event": "aborted"})
+        elif command.get("do") == "reply" and self._regression is not None:
+            self._regression.take(command)
+        else:
+            self._pauses.take(command)
 
     def run(self) -> int:
         """Call the recorded entry point and tell how it ended."""
         error: BaseException | None = None
+        if self._whole:
+            self._tell_before_hard_exit()
         try:
             self._run()
         except SystemExit as problem:
@@ -132,6 +135,7 @@ class Replay:
             pass  # latched: the parent knows
         except CannotStart as problem:
             if not self._roots:
+                self._ended = True
                 self._control.tell({"event": "cannot_start", "reason": str(problem)})
                 return 3
         except BaseException as problem:
@@ -172,10 +176,10 @@ class Replay:
                 return
             others[-1].join(WAIT_S)
             left = self.answers.left()
-            idle, before = (0 if left < before else idle + 1), left
+            idle, before = (0 if left < before or self._pauses.holding else idle + 1), left
 
     def _end(self, error: BaseException | None) -> int:
-        stop = self.answers.stopped()
+        stop, self._ended = self.answers.stopped(), True
         if self._whole:
             self._end_whole(error)
         elif stop is None and not self._roots:
@@ -189,10 +193,22 @@ class Replay:
             "event": "done" if stop is None or isinstance(stop, Over) else "stopped",
             "error": _last_line(error) if error is not None else None,
             "unpinned": self._draws.unpinned,
+            "inspected": self._pauses.inspected,
             "leaky": leaky_modules(),
         }
         self._control.tell({**said, **self.answers.report()})
         return 0
+
+    def _tell_before_hard_exit(self) -> None:
+        """A program that ends by ``os._exit`` ends without a word: say for it how."""
+        exit_now, mine = os._exit, os.getpid()
+
+        def hard_exit(status: int) -> NoReturn:
+            if os.getpid() == mine and not self._ended:
+                self._end(SystemExit(status) if status else None)
+            exit_now(status)
+
+        os._exit = hard_exit
 
     def _end_whole(self, error: BaseException | None) -> None:
         """The program was the run: end it as the end of its process did."""
@@ -234,6 +250,29 @@ class Replay:
         self._tolerated += 1
         if self._tolerated <= MAX_TOLERATED:
             self._control.tell(message)
+
+
+def regression_of(
+    spec: Mapping[str, Any], tape: cassettes.Cassette, tell: Callable[[Mapping[str, object]], None]
+) -> RegressionChild | None:
+    """What a regression replay needs beside; ``None`` in an exact one."""
+    if not spec.get("regression"):
+        return None
+    from agentdbg.replay.regression_child import RegressionChild
+
+    return RegressionChild(spec["regression"], tape, tell)
+
+
+def _give_standard_input(spec: Mapping[str, Any]) -> None:
+    """Let standard input be what the recorded program read from it."""
+    place = spec.get("stdin")
+    if not place:
+        return
+    fd = os.open(place, os.O_RDONLY)
+    os.dup2(fd, 0)
+    os.close(fd)
+    if spec.get("terminal") and sys.stdin is not None:
+        sys.stdin.isatty = lambda: True  # type: ignore[method-assign]  # what the program was told
 
 
 def _ask_platform() -> None:

@@ -11,7 +11,8 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import IO, Any
+from pathlib import Path
+from typing import IO, Any, Protocol
 
 from agentdbg.replay.child_report import ChildReport as ChildReport
 from agentdbg.replay.kernel_watch import KernelWatch
@@ -23,6 +24,40 @@ LOOK_S = 0.1
 """So often it is looked whether a kernel layer has stopped something."""
 LOG_BYTES = 64 * 1024
 MAX_MESSAGE = 4 * 1024 * 1024
+_PASSING = ("step", "paused", "released", "inspected")
+"""Events for whoever watches; the verdict does not need them."""
+
+
+class Watch(Protocol):
+    """Somebody who follows a replay and may hold it. Called from the replay's threads; must not block."""
+
+    def settings(self) -> Mapping[str, object]:
+        """What the child starts with: ``pause``, ``target``, ``stops``."""
+
+    def attached(self, control: ControlPair, made: Path) -> None:
+        """The child is about to start; its record grows in a directory."""
+
+    def heard(self, message: Mapping[str, Any]) -> None:
+        """The child said something, or a kernel layer did."""
+
+    def printed(self, data: bytes) -> None:
+        """The program wrote to its standard streams."""
+
+    def waits(self) -> bool:
+        """Whether a person holds the program: its time stands still then."""
+
+    def aborted(self) -> bool:
+        """Whether the replay is to end now."""
+
+
+class Parent(Protocol):
+    """What a regression replay's child asks its parent for."""
+
+    def reply(self, message: Mapping[str, Any]) -> Mapping[str, object]:
+        """Answer a message; may ask a person."""
+
+    def may_connect(self, address: str) -> bool:
+        """Whether an address may be reached now; asked for the kernel's layer, from a thread of its own."""
 
 
 class ControlPair:
@@ -30,6 +65,23 @@ class ControlPair:
 
     def __init__(self) -> None:
         self.ours, self.theirs = socket.socketpair()
+        self._lock = threading.Lock()
+        self._early: list[bytes] | None = []
+
+    def send(self, command: Mapping[str, object]) -> None:
+        """Send a command; one that comes before the child listens is kept, one that comes too late is dropped."""
+        line = json.dumps(command).encode() + b"\n"
+        with self._lock, suppress(OSError):  # the child is gone
+            if self._early is None:
+                self.ours.sendall(line)
+            else:
+                self._early.append(line)
+
+    def open(self) -> None:
+        """The child listens."""
+        with self._lock, suppress(OSError):  # it is gone already
+            early, self._early = self._early or [], None
+            self.ours.sendall(b"".join(early))
 
     def __enter__(self) -> ControlPair:
         return self
@@ -47,6 +99,8 @@ def run_child(
     env: Mapping[str, str],
     timeout: float,
     tolerate: Sequence[str] = (),
+    watch: Watch | None = None,
+    parent: Parent | None = None,
 ) -> ChildReport:
     """Run the child to its end, or to the end of its time.
 
@@ -57,6 +111,8 @@ def run_child(
         env: All of its variables.
         timeout: Seconds.
         tolerate: Patterns of effects that are no refusal when a kernel layer stops them.
+        watch: Follows the replay.
+        parent: Answers what a regression replay asks.
     """
     report = ChildReport()
     deadline = time.monotonic() + timeout
@@ -71,9 +127,12 @@ def run_child(
         start_new_session=True,
     )
     control.theirs.close()
-    log = _Log(child.stdout)
+    log = _Log(child.stdout, watch)
     try:
-        _listen(control.ours, report, deadline, KernelWatch(report, tolerate))
+        kernel = KernelWatch(report, tolerate, None if parent is None else parent.may_connect)
+        _listen(control, report, deadline, kernel, watch, parent)
+    except KeyboardInterrupt:
+        report.messages.append({"event": "aborted"})
     finally:
         report.exit_code = _end(child, patient=not report.timed_out and (report.said_last or not report.is_over()))
         report.log = log.text()
@@ -83,8 +142,9 @@ def run_child(
 class _Log:
     """Keeps the end of what a program writes, however much that is."""
 
-    def __init__(self, stream: IO[bytes] | None) -> None:
+    def __init__(self, stream: IO[bytes] | None, watch: Watch | None) -> None:
         self._stream = stream
+        self._watch = watch
         self._kept = b""
         self._thread = threading.Thread(target=self._read, daemon=True)
         self._thread.start()
@@ -100,13 +160,31 @@ class _Log:
         with self._stream as stream:
             while piece := os.read(stream.fileno(), LOG_BYTES):
                 self._kept = (self._kept + piece)[-LOG_BYTES:]
+                if self._watch is not None:
+                    self._watch.printed(piece)
 
 
-def _listen(ours: socket.socket, report: ChildReport, deadline: float, kernel: KernelWatch) -> None:
+def _listen(
+    control: ControlPair,
+    report: ChildReport,
+    deadline: float,
+    kernel: KernelWatch,
+    watch: Watch | None,
+    parent: Parent | None,
+) -> None:
     """Read messages until the child is done, has ended, or its grace after the first stop is over."""
-    pending = b""
+    ours, pending, told = control.ours, b"", 0
     was_over = False
+    looked = time.monotonic()
     while True:
+        if watch is not None:
+            told = _tell(watch, report, told)
+            now = time.monotonic()
+            deadline += now - looked if watch.waits() and not was_over else 0.0
+            looked = now
+            if watch.aborted() and not report.is_over():
+                report.messages.append({"event": "aborted"})
+                control.send({"do": "abort"})
         if report.is_over() and not was_over:
             was_over, deadline = True, min(deadline, time.monotonic() + GRACE_S)
         ours.settimeout(max(0.001, min(LOOK_S, deadline - time.monotonic())))
@@ -123,13 +201,29 @@ def _listen(ours: socket.socket, report: ChildReport, deadline: float, kernel: K
             return
         *lines, pending = (pending + data).split(b"\n")
         found = [message for message in map(_message, lines) if message is not None]
-        report.messages += found
+        report.messages += [message for message in found if message.get("event") not in _PASSING]
         for message in found:
+            if watch is not None and message.get("event") in _PASSING:
+                watch.heard(message)
             if message.get("event") == "kernel":
                 kernel.take_over(message)
                 ours.sendall(b"g")
+            elif message.get("event") == "started":
+                control.open()
+            elif "ask" in message and parent is not None:
+                began = time.monotonic()
+                control.send({**parent.reply(message), "do": "reply", "ask": message["ask"]})
+                deadline += time.monotonic() - began  # a person took it
         if report.said_last:
             return
+
+
+def _tell(watch: Watch, report: ChildReport, told: int) -> int:
+    """Tell what came in since; returns how much that makes in all."""
+    messages = report.messages[told:]
+    for message in messages:
+        watch.heard(message)
+    return told + len(messages)
 
 
 def _message(line: bytes) -> dict[str, Any] | None:

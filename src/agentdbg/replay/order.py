@@ -108,6 +108,7 @@ class CompletionOrder:
         self.end = sum(1 + (call.ended is not None) for call in calls)
         self._taken = [False] * self.end
         self._cursor = 0
+        self._held = 0
         self._progress = real_monotonic()
         self._sleepers: list[_Sleeper] = []
         self._threads = Threads()
@@ -140,6 +141,13 @@ class CompletionOrder:
         for sleeper in ready:
             self._soon(sleeper)
 
+    def hold(self, more: int) -> None:
+        """A person holds so many more calls, or fewer: nobody's patience ends, and no burst goes on without them."""
+        with self.changed:
+            self._held += more
+            self._progress = real_monotonic()
+            self.changed.notify_all()
+
     def left(self) -> int:
         """How many recorded intents and outcomes are not in the replay's record yet."""
         return self._taken.count(False)
@@ -158,7 +166,7 @@ class CompletionOrder:
             raise stop
         if self._cursor >= place:
             return True
-        if place < self.end and real_monotonic() - self._progress >= STALL_S:
+        if place < self.end and not self._held and real_monotonic() - self._progress >= STALL_S:
             self.lost = True
             return True
         return False
@@ -255,6 +263,7 @@ class CompletionOrder:
         """An outcome's turn of its burst has come, or its burst has ended without it."""
         with self.changed:
             found = [each for each in self._sleepers if each.place == place and each.loop is loop]
+            at_once = at_once and not self._held
             if not at_once:
                 found = [each for each in found if each.place <= self._cursor]
             for sleeper in found:

@@ -13,7 +13,8 @@ from agentdbg.compare.trajectory import Divergence
 class Outcome:
     """Attributes:
     verdict: ``identical``, ``recording_ended``, ``diverged``, ``refused``, ``not_replayable``, ``aborted``,
-        ``timed_out`` or ``crashed``.
+        ``timed_out`` or ``crashed``; of a regression replay ``same``, ``unaffected``, ``changed``, ``flaky``,
+        ``prefix_changed`` or ``needs_data`` too.
     reason: One line for people.
     refused: Effects that were stopped: ``effect detail step frame`` each.
     uncovered: Effects of the recorded run that no seam saw and no call covers, as the record has them.
@@ -21,6 +22,14 @@ class Outcome:
     rules_used: Volatile paths through which calls matched although their bytes differ.
     contained: Changes that the copy-on-write view took in: ``effect detail`` each.
     guard: Layers that held.
+    denied: Calls that a regression replay refused to the agent.
+    drift: Live reads that gave something else than recorded.
+    samples: What each sample of a regression replay came to.
+    edits: Recorded values that were replaced.
+    findings: Calls that were not made, or not as the agent wanted, and why.
+    touched: Model inputs that the present code changes.
+    stability: How many samples agree, as a fraction.
+    store: Where the replay's run is published; empty when there is none.
     """
 
     source_run: str
@@ -41,6 +50,18 @@ class Outcome:
     notes: tuple[str, ...] = ()
     log: str = ""
     mode: str = field(default="exact")
+    store: str = ""
+    from_step: int = 0
+    live: int = 0
+    dry_run: int = 0
+    denied: int = 0
+    drift: tuple[Mapping[str, object], ...] = ()
+    samples: tuple[Mapping[str, object], ...] = ()
+    edits: tuple[Mapping[str, object], ...] = ()
+    findings: tuple[Mapping[str, object], ...] = ()
+    touched: tuple[Mapping[str, object], ...] = ()
+    stability: str | None = None
+    sandbox: str | None = None
 
     def members(self) -> dict[str, object]:
         """The JSON document of ``agentdbg replay``, without its schema."""
@@ -48,7 +69,7 @@ class Outcome:
             "mode": self.mode,
             "source_run": self.source_run,
             "replay_run": self.replay_run,
-            "from_step": 0,
+            "from_step": self.from_step,
             "verdict": self.verdict,
             "reason": self.reason,
             "first_divergence": asdict(self.first_divergence) if self.first_divergence else None,
@@ -56,9 +77,9 @@ class Outcome:
             "answers": [answer.members() for answer in self.answers],
             "counts": {
                 "served": self.served,
-                "live": 0,
-                "dry_run": 0,
-                "refused": len(self.refused),
+                "live": self.live,
+                "dry_run": self.dry_run,
+                "refused": len(self.refused) + self.denied,
                 "tolerated": len(self.tolerated),
                 "unconsumed": self.unconsumed,
             },
@@ -68,7 +89,17 @@ class Outcome:
             "tolerated_effects": [dict(effect) for effect in self.tolerated],
             "contained_writes": [dict(each) for each in self.contained],
             "guard": list(self.guard),
-            "drift": [],
-            "samples": [],
+            "drift": [dict(each) for each in self.drift],
+            "samples": [dict(each) for each in self.samples],
             "notes": list(self.notes),
+            **(self._of_regression() if self.mode == "regression" else {}),
+        }
+
+    def _of_regression(self) -> dict[str, object]:
+        return {
+            "edits": [dict(each) for each in self.edits],
+            "findings": [dict(each) for each in self.findings],
+            "touched": [dict(each) for each in self.touched],
+            "stability": self.stability,
+            "sandbox": self.sandbox,
         }

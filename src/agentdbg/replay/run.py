@@ -14,7 +14,7 @@ from agentdbg.config.paths import cache_dir
 from agentdbg.model.records import Json
 from agentdbg.redaction.gate import Gate
 from agentdbg.replay import cassette as cassettes
-from agentdbg.replay.child_process import ChildReport, ControlPair, run_child
+from agentdbg.replay.child_process import ChildReport, ControlPair, Watch, run_child
 from agentdbg.replay.cleaning import cleaned
 from agentdbg.replay.outcome import Outcome
 from agentdbg.replay.publishing import publish
@@ -73,7 +73,7 @@ class NotReplayable(Exception):
 
 def plan(source: DirectoryRunSource, options: ReplayOptions) -> list[str]:
     """What would happen to every recorded call, one line each; what stands in the way first."""
-    lines = [*_uncovered(source), *(f"! {problem}" for problem in _obstacles(source))]
+    lines = [*uncovered_lines(source), *(f"! {problem}" for problem in obstacles_to(source))]
     tape = _tape(source)
     lines += [f"! missing: {what}" for what in tape.missing]
     redacted = sum(1 for body in tape.bodies.values() if "⟦R:".encode() in body)
@@ -87,7 +87,7 @@ def plan(source: DirectoryRunSource, options: ReplayOptions) -> list[str]:
     return lines
 
 
-def _uncovered(source: DirectoryRunSource) -> list[str]:
+def uncovered_lines(source: DirectoryRunSource) -> list[str]:
     """What the recorded program did outside every call that a replay serves, which the guard has to stop."""
     effects = [effect for effect in unseen_in(source) if effect.uncovered]
     lines = [f"! step {each.step.n}: not served: {each.what} ({each.place})" for each in effects[:LISTED]]
@@ -95,8 +95,8 @@ def _uncovered(source: DirectoryRunSource) -> list[str]:
     return [*lines, f"! and {more:,} more effects that are not served"] if more else lines
 
 
-def exact(source: DirectoryRunSource, options: ReplayOptions) -> Outcome:
-    """Run the agent's own code again with everything served from the record.
+def exact(source: DirectoryRunSource, options: ReplayOptions, watch: Watch | None = None) -> Outcome:
+    """Run the agent's own code again with everything served from the record; ``watch`` follows it.
 
     Raises:
         ReplayRefused: It must not be started.
@@ -109,14 +109,14 @@ def exact(source: DirectoryRunSource, options: ReplayOptions) -> Outcome:
             f"run {summary.run_id} was not recorded by this user, so its code is not started; "
             "look at it with 'show', then say --trust"
         )
-    obstacles = _obstacles(source)
+    obstacles = obstacles_to(source)
     tape = _tape(source)
     obstacles += [f"body missing: {what}" for what in tape.missing]
     if obstacles:
         others, total = tuple(obstacles[1:]), len(tape.calls)
         return Outcome(summary.run_id, "not_replayable", obstacles[0], notes=others, total=total)
-    with _Scratch() as scratch:
-        found = _replay(source, tape, options, scratch)
+    with Scratch() as scratch:
+        found = _replay(source, tape, options, scratch, watch)
     return replace(found, uncovered=tuple(each.members() for each in unseen_in(source) if each.uncovered))
 
 
@@ -125,7 +125,8 @@ def _tape(source: DirectoryRunSource) -> cassettes.Cassette:
     return cassettes.build(source)
 
 
-def _obstacles(source: DirectoryRunSource) -> list[str]:
+def obstacles_to(source: DirectoryRunSource) -> list[str]:
+    """Why a record cannot be replayed at all, one line each."""
     summary = source.summary()
     entry = mapping(summary.meta.get("entry"))
     found = [str(reason) for reason in cast("list[Json]", entry.get("not_replayable") or [])]
@@ -151,7 +152,7 @@ def _unreadable_arguments(source: DirectoryRunSource, entry: Mapping[str, Json])
     return []
 
 
-class _Scratch:
+class Scratch:
     """A private directory for one replay, gone afterwards."""
 
     def __enter__(self) -> Path:
@@ -166,7 +167,13 @@ class _Scratch:
         shutil.rmtree(self.path, ignore_errors=True)
 
 
-def _replay(source: DirectoryRunSource, tape: cassettes.Cassette, options: ReplayOptions, scratch: Path) -> Outcome:
+def _replay(
+    source: DirectoryRunSource,
+    tape: cassettes.Cassette,
+    options: ReplayOptions,
+    scratch: Path,
+    watch: Watch | None,
+) -> Outcome:
     summary = source.summary()
     run_id = f"{summary.run_id[:100]}.exact"
     cassettes.write(tape, str(scratch / "cassette"))
@@ -174,7 +181,12 @@ def _replay(source: DirectoryRunSource, tape: cassettes.Cassette, options: Repla
     start = start_state(source, working_directory(source, scratch), scratch) if kernel else None
     with ControlPair() as control:
         theirs = control.theirs.fileno()
-        spec = write_spec(source, scratch, run_id, tolerate=options.tolerate, control_fd=theirs, start=start)
+        settings = None if watch is None else watch.settings()
+        spec = write_spec(
+            source, scratch, run_id, tolerate=options.tolerate, control_fd=theirs, start=start, control=settings
+        )
+        if watch is not None:
+            watch.attached(control, scratch / "store" / "runs" / run_id)
         report = run_child(
             [
                 interpreter(source),
@@ -186,23 +198,25 @@ def _replay(source: DirectoryRunSource, tape: cassettes.Cassette, options: Repla
             env=child_environment(source, spec, scratch),
             timeout=options.timeout,
             tolerate=options.tolerate,
+            watch=watch,
         )
     if problem := report.first("no_kernel"):
         raise ReplayRefused(NO_KERNEL_GUARD.format(reason=problem.get("reason")))
     report = cleaned(report, Gate(enabled=bool(spec["redacting"])))
     made = scratch / "store" / "runs" / run_id
     if not made.is_dir():
-        return _never_started(summary.run_id, report, len(tape.calls))
+        return never_started(summary.run_id, report, len(tape.calls))
     outcome = judge(source, made, tape, report)
     if start is not None and start.problems:
         outcome = replace(outcome, notes=(*outcome.notes, *start.problems))
     published, place = publish(made, options.store, outcome, mapping(summary.meta.get("entry")))
     if str(place) != options.store.location():
         outcome = replace(outcome, notes=(*outcome.notes, f"{options.store.location()} cannot be written: see {place}"))
-    return replace(outcome, replay_run=published)
+    return replace(outcome, replay_run=published, store=str(place))
 
 
-def _never_started(run_id: str, report: ChildReport, total: int) -> Outcome:
+def never_started(run_id: str, report: ChildReport, total: int) -> Outcome:
+    """The outcome of a child that did not come as far as the agent."""
     outcome = Outcome(run_id, "crashed", "", total=total, guard=report.layers(), log=report.log)
     if refused := tuple(report.all("refused")):
         first = refused[0]
@@ -210,6 +224,8 @@ def _never_started(run_id: str, report: ChildReport, total: int) -> Outcome:
         return replace(outcome, verdict="refused", reason=reason, refused=refused)
     if failed := report.first("cannot_start"):
         return replace(outcome, verdict="not_replayable", reason=str(failed.get("reason")))
+    if report.first("aborted"):
+        return replace(outcome, verdict="aborted", reason="stopped by a person before the agent started")
     if report.timed_out:
         return replace(outcome, verdict="timed_out", reason="the program did not reach the agent in time")
     return replace(outcome, reason=f"the child {report.ending()} before the agent started")

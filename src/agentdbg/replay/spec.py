@@ -38,6 +38,8 @@ def write_spec(
     tolerate: Sequence[str],
     control_fd: int,
     start: StartState | None = None,
+    control: Mapping[str, object] | None = None,
+    regression: Mapping[str, object] | None = None,
 ) -> dict[str, object]:
     """Write ``spec.json`` and ``arguments`` for the child; returns the specification. With ``start``: kernel layers."""
     summary = source.summary()
@@ -51,7 +53,7 @@ def write_spec(
     spec: dict[str, object] = {
         "cassette": str(scratch / "cassette"),
         "run_id": run_id,
-        "meta": {"mode": "exact", "replay_of": summary.run_id, "from_step": 0},
+        "meta": {"mode": "exact" if regression is None else "regression", "replay_of": summary.run_id, "from_step": 0},
         "roots": roots or {"root": str(scratch / "cwd"), "venv": sys.prefix, "home": os.path.expanduser("~")},
         "entry": target,
         "launch": launch,
@@ -67,6 +69,7 @@ def write_spec(
         "started_at": summary.started_at,
         "allow_write": [str(scratch)],
         "tolerate": list(tolerate),
+        **standard_input(source, scratch),
         "scratch": str(scratch),
         "kernel": start is not None,
         "views": _views(start, scratch) if start is not None else [],
@@ -74,6 +77,9 @@ def write_spec(
         "redacting": mapping(mapping(summary.meta.get("rules")).get("redaction")).get("version") != "off",
         "volatile": {"version": rules.version, "paths": {name: list(paths) for name, paths in rules.paths.items()}},
         "control_fd": control_fd,
+        "control": control,
+        "regression": regression,
+        "network": regression is not None and regression.get("hosts") is not None,
     }
     (scratch / "spec.json").write_text(json.dumps(spec), encoding="utf-8")
     return spec
@@ -88,6 +94,22 @@ def _views(start: StartState, scratch: Path) -> list[dict[str, str]]:
             os.makedirs(place, mode=0o700)
         found.append({"folder": folder, **places})
     return found
+
+
+def standard_input(source: DirectoryRunSource, scratch: Path) -> dict[str, object]:
+    """What the recorded program read from standard input, as a file; nothing where it read nothing."""
+    found, terminal = b"", False
+    for event in source.extra_events("stdin"):
+        ref = ref_from(event.members.get("body"))
+        try:
+            found += source.body(ref) if ref is not None else b""
+        except BodyMissing:
+            break  # what follows would come at the wrong place
+        terminal = event.members.get("terminal") is True
+    if not found:
+        return {}
+    (scratch / "stdin").write_bytes(found)
+    return {"stdin": str(scratch / "stdin"), "terminal": terminal}
 
 
 def working_directory(source: DirectoryRunSource, scratch: Path) -> str:

@@ -21,6 +21,7 @@ from agentdbg.replay.spec import mapping, recorded_environment
 from agentdbg.store.reader import DirectoryRunSource
 
 SHOWN = 120
+INSPECTED = "a person had code evaluated in the program ({count} times): it may have done what it did because of that"
 ORDER_LOST = "completion order was not kept: an outcome was released after a wait"
 HASH_SEED = (
     "the recorded process chose its hash seed at random, so the order of sets cannot be repeated: "
@@ -76,6 +77,8 @@ class _Case:
             self._notes.append(ORDER_LOST)
         if leaky := said.get("leaky"):
             self._notes.append(f"loaded, and able to get past an audit hook: {', '.join(map(str, leaky))}")
+        if count := said.get("inspected"):
+            self._notes.append(INSPECTED.format(count=count))
         complete = ruling.verdict in ("identical", "diverged") and self._done is not None
         summaries = (self._recorded.summary(), self._replayed.summary())
         return Outcome(
@@ -106,6 +109,8 @@ class _Case:
             return _Ruling("not_replayable", AT_IMPORT.format(file=imported.get("file")))
         if diverged := report.first("diverged"):
             return self._diverged(diverged)
+        if report.first("aborted"):
+            return _Ruling("aborted", f"stopped by a person{self._place_of_rest()}")
         if self._tape.ends_early and not report.timed_out and (ended := self._ended_early()):
             return ended
         if self._done is None and self._found.divergence is not None:
