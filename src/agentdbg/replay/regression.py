@@ -32,6 +32,7 @@ from agentdbg.replay.stability import Conclusion, conclusion_of, is_decided, sta
 from agentdbg.replay.trust import is_trusted
 from agentdbg.store.reader import DirectoryRunSource
 
+_PLACEHOLDER = "⟦R:".encode()
 FREE_EXITS = ("unaffected", "refused", "prefix_changed", "needs_data", "aborted", "timed_out", "crashed")
 
 
@@ -75,19 +76,41 @@ def plan(source: DirectoryRunSource, options: RegressionOptions) -> list[str]:
     lines = [*uncovered_lines(source), *(f"! {problem}" for problem in obstacles_to(source))]
     tape = cassettes.build(source)
     lines += [f"! missing: {what}" for what in tape.missing]
-    redacted = sum(1 for body in tape.bodies.values() if "⟦R:".encode() in body)
+    redacted = sum(1 for body in tape.bodies.values() if _PLACEHOLDER in body)
     lines += [f"! {redacted} served values are redacted: a live model gets the placeholders"] if redacted else []
-    arrangement = _arranged(source, tape, options)
-    open_for = [*routes(source), *(options.sandbox.hosts if options.sandbox is not None else ())]
-    lines.append(f"open: {', '.join(open_for) or 'nothing'}; tools that are declared to read, while they run")
+    foreseen = foreseen_calls(source, tape, options)
+    lines.append(f"open: {', '.join(foreseen.open_for) or 'nothing'}; tools that are declared to read, while they run")
     lines += [f"edited: {edit.words()}" for edit in options.edits]
+    lines += [f"{step.n}: {step.kind} {step.name}: {what}: {why}" for step, what, why in foreseen.calls]
+    return lines
+
+
+@dataclass(frozen=True, slots=True)
+class Foreseen:
+    """Attributes:
+    open_for: What may be reached.
+    calls: Each recorded call, what happens to it, and why.
+    """
+
+    open_for: tuple[str, ...]
+    calls: tuple[tuple[Step, str, str], ...]
+
+
+def foreseen_calls(source: DirectoryRunSource, tape: Cassette, options: RegressionOptions) -> Foreseen:
+    """The policy table's answer to every recorded call.
+
+    Raises:
+        BadEdit: An edit cannot be made.
+        NoSuchStep: There is no such step to start from.
+    """
+    arrangement = _arranged(source, tape, options)
+    open_for = (*routes(source), *(options.sandbox.hosts if options.sandbox is not None else ()))
+    found = []
     for call in tape.calls:
         step = source.step_by_id(call.step)
         if step is not None:
-            lines.append(
-                f"{step.n}: {call.kind} {call.name}: {_foreseen(step, call.ended is None, arrangement, options)}"
-            )
-    return lines
+            found.append((step, *_foreseen(step, call.ended is None, arrangement, options)))
+    return Foreseen(open_for, tuple(found))
 
 
 def regression(source: DirectoryRunSource, options: RegressionOptions, watch: Watch | None = None) -> Outcome:
@@ -160,7 +183,7 @@ def _arranged(source: DirectoryRunSource, tape: Cassette, options: RegressionOpt
     )
 
 
-def _foreseen(step: Step, in_doubt: bool, arrangement: Arrangement, options: RegressionOptions) -> str:
+def _foreseen(step: Step, in_doubt: bool, arrangement: Arrangement, options: RegressionOptions) -> tuple[str, str]:
     """The table's answer to a recorded call that is made again as it was; what only the program knows is left open."""
     stage = Stage.AFTER
     if arrangement.prefix is None:
@@ -168,7 +191,7 @@ def _foreseen(step: Step, in_doubt: bool, arrangement: Arrangement, options: Reg
     elif step.id in arrangement.prefix:
         stage = Stage.PREFIX
     if step.id in arrangement.edited:
-        return f"{Deed.SERVE.value}: its outcome was edited"
+        return Deed.SERVE.value, "its outcome was edited"
     case = Situation(
         kind=step.kind,
         effect=step.effect,
@@ -182,10 +205,10 @@ def _foreseen(step: Step, in_doubt: bool, arrangement: Arrangement, options: Reg
     )
     ruling = rule(case)
     if stage is not Stage.BEFORE:
-        return f"{ruling.deed.value}: {ruling.reason}{_else(step, case)}"
+        return ruling.deed.value, f"{ruling.reason}{_else(step, case)}"
     after = rule(replace(case, stage=Stage.AFTER))
     later = f"; once a model input differs, {after.deed.value}: {after.reason}{_else(step, case)}"
-    return f"{ruling.deed.value}: {ruling.reason}{later}"
+    return ruling.deed.value, f"{ruling.reason}{later}"
 
 
 def _else(step: Step, case: Situation) -> str:
@@ -263,9 +286,16 @@ class _Regression:
             total=len(self._plan.tape.calls),
             intents=self._options.intents,
         )
-        notes = (*sample.outcome.notes, *lane.problems)
+        notes = (*sample.outcome.notes, *lane.problems, *self._redacted(sample))
         name = self._options.sandbox.name if self._options.sandbox is not None else None
         return with_lineage(sample, edits=_edits(self._options), touched=self._touched, notes=notes, sandbox=name)
+
+    def _redacted(self, sample: Sample) -> list[str]:
+        """What a live model or tool got was made of placeholders, as far as it came from the record."""
+        count = sum(1 for body in self._plan.tape.bodies.values() if _PLACEHOLDER in body)
+        if not count or not sample.outcome.live:
+            return []
+        return [f"{count} served values are redacted: what is live got the placeholders"]
 
     def _never_started(self, lane: Lane) -> Outcome:
         found = never_started(self._source.summary().run_id, lane.report, len(self._plan.tape.calls))

@@ -1,0 +1,218 @@
+"""What a replay will do, as data: what stands in the way, then one row for each recorded call. Runs nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final, cast
+
+from agentdbg.compare.unseen import unseen_in
+from agentdbg.model.records import Json, Step
+from agentdbg.replay import cassette as cassettes
+from agentdbg.replay.cassette import Cassette
+from agentdbg.replay.policy import Deed
+from agentdbg.replay.regression import RegressionOptions, foreseen_calls
+from agentdbg.replay.run import ReplayOptions, obstacles_to
+from agentdbg.replay.spec import interpreter, mapping, working_directory
+from agentdbg.replay.start_state import start_state
+from agentdbg.replay.surroundings import differences
+from agentdbg.replay.trust import is_trusted
+from agentdbg.store.reader import DirectoryRunSource
+
+_PLACEHOLDER: Final = "⟦R:".encode()
+OBSTACLE, WARNING, FACT = "obstacle", "warning", "fact"
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """Something to know before a replay is started.
+
+    Attributes:
+        weight: ``obstacle``: it cannot be run like this; ``warning``; ``fact``.
+        about: ``entry``, ``trust``, ``body``, ``effect``, ``redacted``, ``version``, ``code``, ``file``, ``variable``,
+            ``start state``, ``edit`` or ``open``.
+        step: Number of the step it is about, where it is about one.
+    """
+
+    weight: str
+    about: str
+    text: str
+    step: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What will happen to one recorded call.
+
+    Attributes:
+        what: ``serve``, ``live``, ``live with drift check``, ``dry-run``, ``refuse``, ``ask``, ``stop`` or ``end``:
+            the record ends here.
+        why: The reason, in a few words.
+    """
+
+    step: int
+    id: str
+    kind: str
+    name: str
+    effect: str | None
+    what: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Attributes:
+    command: What is started, in words.
+    trusted: This user recorded the run, or it is shipped: its code is started without asking.
+    """
+
+    run_id: str
+    mode: str
+    guard: str
+    from_step: int | None
+    command: str
+    trusted: bool
+    remarks: tuple[Remark, ...] = ()
+    rows: tuple[Row, ...] = field(default=(), repr=False)
+
+    @property
+    def obstacles(self) -> tuple[Remark, ...]:
+        """What keeps it from being run."""
+        return tuple(remark for remark in self.remarks if remark.weight == OBSTACLE)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many calls meet each fate."""
+        return dict(Counter(row.what for row in self.rows))
+
+    def members(self) -> dict[str, object]:
+        """As in the JSON document."""
+        return {
+            "mode": self.mode,
+            "source_run": self.run_id,
+            "from_step": self.from_step,
+            "guard": self.guard,
+            "command": self.command,
+            "trusted": self.trusted,
+            "remarks": [asdict(remark) for remark in self.remarks],
+            "counts": self.counts,
+            "plan": [asdict(row) for row in self.rows],
+        }
+
+
+def plan_exact(source: DirectoryRunSource, options: ReplayOptions) -> Plan:
+    """The plan of an exact replay: everything is served."""
+    source.index(None)
+    tape = cassettes.build(source)
+    rows = []
+    for call in tape.calls:
+        step = source.step_by_id(call.step)
+        if step is None:
+            continue
+        if call.ended is not None:
+            rows.append(_row(step, Deed.SERVE.value, "its recorded error" if call.error else "its recorded outcome"))
+        else:
+            rows.append(_row(step, "end", "the record has no outcome of it: the replay ends here"))
+    remarks = (*_remarks(source, tape, options), *_start_state(source, options))
+    return _plan(source, "exact", options, 0, remarks, rows)
+
+
+def plan_regression(source: DirectoryRunSource, options: RegressionOptions) -> Plan:
+    """The plan of a regression replay: the policy table's answer to every recorded call.
+
+    Raises:
+        BadEdit: An edit cannot be made.
+        NoSuchStep: There is no such step to start from.
+    """
+    source.index(None)
+    tape = cassettes.build(source)
+    foreseen = foreseen_calls(source, tape, options)
+    rows = [_row(step, what, why) for step, what, why in foreseen.calls]
+    facts = [Remark(FACT, "open", f"may be reached: {', '.join(foreseen.open_for) or 'nothing'}")]
+    facts += [Remark(FACT, "edit", edit.words()) for edit in options.edits]
+    return _plan(
+        source,
+        "regression",
+        options.replay,
+        options.start,
+        (*_remarks(source, tape, options.replay, live=True), *facts),
+        rows,
+    )
+
+
+def tiers(source: DirectoryRunSource) -> str:
+    """Which kinds of replay a record supports, where it is not exact."""
+    entry = mapping(source.summary().meta.get("entry"))
+    if mapping(entry.get("callable")) or mapping(entry.get("launch")):
+        return ""
+    return "only the evidence tier is possible: open it, diff it, ask one of its model calls again"
+
+
+def _plan(
+    source: DirectoryRunSource,
+    mode: str,
+    options: ReplayOptions,
+    start: int | None,
+    remarks: tuple[Remark, ...],
+    rows: list[Row],
+) -> Plan:
+    trusted = is_trusted(source)
+    if not trusted and not options.trust and not any(each.about == "entry" for each in remarks):
+        words = "this user did not record the run: its code is started only when it is trusted (--trust)"
+        remarks = (Remark(OBSTACLE, "trust", words), *remarks)
+    weights = (OBSTACLE, WARNING, FACT)
+    ordered = tuple(sorted(remarks, key=lambda remark: weights.index(remark.weight)))
+    return Plan(source.summary().run_id, mode, options.guard, start, _command(source), trusted, ordered, tuple(rows))
+
+
+def _row(step: Step, what: str, why: str) -> Row:
+    effect = step.effect.value if step.effect is not None else None
+    return Row(step.n, step.id, step.kind.value, step.name, effect, what, why)
+
+
+def _remarks(
+    source: DirectoryRunSource, tape: Cassette, options: ReplayOptions, *, live: bool = False
+) -> Iterator[Remark]:
+    for problem in obstacles_to(source):
+        yield Remark(OBSTACLE, "entry", problem)
+    if possible := tiers(source):
+        yield Remark(FACT, "entry", possible)
+    for what in tape.missing:
+        yield Remark(OBSTACLE, "body", f"missing: {what}")
+    for effect in unseen_in(source):
+        if effect.uncovered:
+            text = f"not served, so the guard stops it: {effect.what} ({effect.place})"
+            yield Remark(WARNING, "effect", text, effect.step.n)
+    if redacted := sum(1 for body in tape.bodies.values() if _PLACEHOLDER in body):
+        got = ": a live model gets the placeholders" if live else ""
+        yield Remark(WARNING, "redacted", f"{redacted} served values are redacted{got}")
+    for about, text in differences(source):
+        yield Remark(WARNING, about, text)
+    if options.guard == "audit":
+        yield Remark(WARNING, "guard", "the audit hook alone: code below Python is not held")
+
+
+def _start_state(source: DirectoryRunSource, options: ReplayOptions) -> Iterator[Remark]:
+    """What of the files that the agent wrote cannot be put back as they were."""
+    with TemporaryDirectory(prefix="agentdbg-plan-") as place:
+        found = start_state(source, working_directory(source, Path(place)), Path(place))
+    for problem in found.problems:
+        yield Remark(WARNING, "start state", problem)
+    if options.guard == "audit" and found.files:
+        yield Remark(WARNING, "start state", f"{len(found.files)} files that it wrote are not put back: no views")
+
+
+def _command(source: DirectoryRunSource) -> str:
+    entry = mapping(source.summary().meta.get("entry"))
+    target, launch = mapping(entry.get("callable")), mapping(entry.get("launch"))
+    words = [str(word) for word in cast("list[Json]", launch.get("argv") or entry.get("argv") or [])]
+    if target:
+        what = f"{target.get('module')}.{target.get('qualname')}"
+    elif launch:
+        what = " ".join([str(launch.get("target") or ""), *words[1:]]).strip()
+    else:
+        return "nothing: the record has no entry point"
+    return f"{what}, with {interpreter(source)}"
