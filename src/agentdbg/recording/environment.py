@@ -26,6 +26,8 @@ _SHOWN = re.compile(
     r"LANG|LANGUAGE|LC_[A-Z]+|TZ|TERM|NO_COLOR|CI|SOURCE_DATE_EPOCH"
     r"|PYTHON(HASHSEED|UTF8|IOENCODING|OPTIMIZE|DEVMODE|UNBUFFERED|DONTWRITEBYTECODE|NOUSERSITE|SAFEPATH|COERCECLOCALE)"
 )
+_ADDRESS = re.compile(r"[A-Z0-9_]+_(BASE_URL|API_BASE|ENDPOINT|API_VERSION|MODEL|MODEL_NAME|DEPLOYMENT|REGION)")
+"""Where and what a model is: shown unless somebody's credentials stand in it."""
 _MAX_SHOWN = 200
 _COMMIT = """
     GIT_COMMIT GIT_SHA GIT_REVISION COMMIT_SHA SOURCE_COMMIT SOURCE_VERSION VCS_REF GITHUB_SHA CI_COMMIT_SHA
@@ -202,10 +204,16 @@ def variables(secret: bytes) -> dict[str, Json]:
         entry: dict[str, Json] = {"present": True}
         if secret:
             entry["mac"] = hmac.new(secret, os.fsencode(value), hashlib.sha256).hexdigest()[:12]
-        if _SHOWN.fullmatch(name) and len(value) <= _MAX_SHOWN:
+        if _is_shown(name, value):
             entry["value"] = printable(value)
         found[printable(name)] = entry
     return found
+
+
+def _is_shown(name: str, value: str) -> bool:
+    if len(value) > _MAX_SHOWN:
+        return False
+    return bool(_SHOWN.fullmatch(name) or (_ADDRESS.fullmatch(name) and not set(value) & set("@?&=")))
 
 
 def _image() -> Json:

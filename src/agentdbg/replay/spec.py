@@ -24,6 +24,8 @@ _RESTORED = re.compile(
     r"LANG|LANGUAGE|LC_[A-Z]+|TZ|NO_COLOR|CI|SOURCE_DATE_EPOCH|PYTHON(HASHSEED|UTF8|IOENCODING|OPTIMIZE|DEVMODE)"
 )
 """Variables that are restored: they change what a program computes, and cannot make it load code."""
+_ADDRESS = re.compile(r"[A-Z0-9_]+_(BASE_URL|API_BASE|ENDPOINT|API_VERSION|MODEL|MODEL_NAME|DEPLOYMENT|REGION)")
+"""Restored where nothing is sent: SDKs ask differently by whether such a variable is there."""
 
 
 _PASSED_ON = "bBdOqsuvx"
@@ -150,11 +152,16 @@ def child_environment(source: DirectoryRunSource, spec: Mapping[str, object], sc
     """The child's variables: this user's, the recorded ones that change results, dummies for absent secrets."""
     recorded = mapping(recorded_environment(source).get("env"))
     environ = {name: value for name, value in os.environ.items() if not name.startswith("AGENTDBG")}
-    for name in [name for name in environ if recorded and _RESTORED.fullmatch(name)]:
+    exact = mapping(spec.get("meta")).get("mode") == "exact"
+
+    def is_restored(name: str) -> bool:
+        return bool(_RESTORED.fullmatch(name) or (exact and _ADDRESS.fullmatch(name)))
+
+    for name in [name for name in environ if recorded and is_restored(name)]:
         del environ[name]
     for name, about in recorded.items():
         value = mapping(about).get("value")
-        if isinstance(value, str) and _RESTORED.fullmatch(name):
+        if isinstance(value, str) and is_restored(name):
             environ[name] = value
         elif name not in environ and _is_secret(name):
             environ[name] = "agentdbg-dummy"
