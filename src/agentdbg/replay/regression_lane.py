@@ -186,7 +186,11 @@ def run_lane(
             ],
             channel,
             cwd=str(spec["cwd"]),
-            env={**child_environment(source, spec, scratch), **(plan.sandbox.env if plan.sandbox is not None else {})},
+            env={
+                **child_environment(source, spec, scratch),
+                **options.env,
+                **(plan.sandbox.env if plan.sandbox is not None else {}),
+            },
             timeout=options.timeout,
             tolerate=options.tolerate,
             watch=watch,

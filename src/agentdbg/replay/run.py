@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
 
@@ -16,8 +16,12 @@ from agentdbg.redaction.gate import Gate
 from agentdbg.replay import cassette as cassettes
 from agentdbg.replay.child_process import ChildReport, ControlPair, Watch, run_child
 from agentdbg.replay.cleaning import cleaned
+from agentdbg.replay.moved_run import published_entry
 from agentdbg.replay.outcome import Outcome
+from agentdbg.replay.placed import CURRENT, CodeRefused, placed
+from agentdbg.replay.present import differences_from_record
 from agentdbg.replay.publishing import publish
+from agentdbg.replay.recorded_code import CannotRestore
 from agentdbg.replay.spec import (
     child_environment,
     interpreter,
@@ -54,6 +58,9 @@ class ReplayOptions:
         trust: Run code that this user did not record without asking.
         tolerate: Ambient effects that stay blocked but are no refusal: patterns over ``event detail``.
         store: Where the replay is published.
+        code: ``current``: the code as it is now. ``recorded``: commit, difference and untracked files of the record.
+        moves: Beginnings of recorded paths, or ``{root}`` and the like, each with what stands there on this machine.
+        env: Further variables for the child; they are not recorded.
     """
 
     guard: str
@@ -61,6 +68,19 @@ class ReplayOptions:
     trust: bool
     tolerate: Sequence[str]
     store: RunStore
+    code: str = CURRENT
+    moves: Sequence[tuple[str, str]] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether the program is not run where it was recorded."""
+        return self.code != CURRENT or bool(self.moves)
+
+    @property
+    def in_place(self) -> ReplayOptions:
+        """The same for a run that has been put in its place."""
+        return replace(self, code=CURRENT, moves=())
 
 
 class ReplayRefused(Exception):
@@ -73,18 +93,40 @@ class NotReplayable(Exception):
 
 def plan(source: DirectoryRunSource, options: ReplayOptions) -> list[str]:
     """What would happen to every recorded call, one line each; what stands in the way first."""
+    if options.is_elsewhere:
+        return _plan_elsewhere(source, options)
     lines = [*uncovered_lines(source), *(f"! {problem}" for problem in obstacles_to(source))]
     tape = _tape(source)
     lines += [f"! missing: {what}" for what in tape.missing]
     redacted = sum(1 for body in tape.bodies.values() if "⟦R:".encode() in body)
     if redacted:
         lines.append(f"! {redacted} served values are redacted")
+    lines += [f"! {line}" for line in differences_from_record(source, options.env)]
     for call in tape.calls:
         step = source.step_by_id(call.step)
         number = step.n if step is not None else "?"
         what = "serve the recorded outcome" if call.ended is not None else "the record ends here"
         lines.append(f"{number}: {call.kind} {call.name}: {what}")
     return lines
+
+
+def _plan_elsewhere(source: DirectoryRunSource, options: ReplayOptions) -> list[str]:
+    try:
+        with placed(source, options.code, options.moves, trust=options.trust) as there:
+            return [*(f"! {note}" for note in there.notes), *plan(there.source, options.in_place)]
+    except (CannotRestore, CodeRefused) as problem:
+        return [f"! {problem}", *plan(source, options.in_place)]
+
+
+def _exact_elsewhere(source: DirectoryRunSource, options: ReplayOptions, watch: Watch | None) -> Outcome:
+    try:
+        with placed(source, options.code, options.moves, trust=options.trust) as there:
+            found = exact(there.source, options.in_place, watch)
+            return replace(found, notes=(*there.notes, *found.notes))
+    except CodeRefused as problem:
+        raise ReplayRefused(str(problem)) from problem
+    except CannotRestore as problem:
+        return Outcome(source.summary().run_id, "not_replayable", f"the recorded code: {problem}")
 
 
 def uncovered_lines(source: DirectoryRunSource) -> list[str]:
@@ -102,6 +144,8 @@ def exact(source: DirectoryRunSource, options: ReplayOptions, watch: Watch | Non
         ReplayRefused: It must not be started.
     """
     source.index(None)
+    if options.is_elsewhere:
+        return _exact_elsewhere(source, options, watch)
     summary = source.summary()
     startable = any(mapping(mapping(summary.meta.get("entry")).get(name)) for name in ("callable", "launch"))
     if startable and not options.trust and not is_trusted(source):
@@ -195,7 +239,7 @@ def _replay(
             ],
             control,
             cwd=str(spec["cwd"]),
-            env=child_environment(source, spec, scratch),
+            env={**child_environment(source, spec, scratch), **options.env},
             timeout=options.timeout,
             tolerate=options.tolerate,
             watch=watch,
@@ -209,7 +253,7 @@ def _replay(
     outcome = judge(source, made, tape, report)
     if start is not None and start.problems:
         outcome = replace(outcome, notes=(*outcome.notes, *start.problems))
-    published, place = publish(made, options.store, outcome, mapping(summary.meta.get("entry")))
+    published, place = publish(made, options.store, outcome, published_entry(source))
     if str(place) != options.store.location():
         outcome = replace(outcome, notes=(*outcome.notes, f"{options.store.location()} cannot be written: see {place}"))
     return replace(outcome, replay_run=published, store=str(place))
