@@ -34,7 +34,7 @@ def test_a_run_without_an_entry_point_is_not_replayable(store: Path) -> None:
 def test_the_plan_is_shown_without_running_anything(store: Path) -> None:
     found = document("replay", "refund-8", "--exact", "--plan", "--store", store)
     assert found["schema"] == "agentdbg.replay/1"
-    assert any("order" in line for line in found["plan"])
+    assert any("order" in row["name"] for row in found["plan"])
     assert "order" in agentdbg("replay", "refund-8", "--exact", "--plan", "--store", store).stdout
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections.abc import Callable
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 import click
@@ -13,7 +14,7 @@ from agentdbg.cli import outcometext
 from agentdbg.cli.commands import Verb
 from agentdbg.cli.errors import Status, Trouble
 from agentdbg.cli.invocation import Invocation
-from agentdbg.cli.output import console, print_document, text
+from agentdbg.cli.output import console, print_document
 from agentdbg.cli.run_names import complete_run
 from agentdbg.cli.verdicts import exit_status
 from agentdbg.config.paths import data_dir
@@ -21,26 +22,92 @@ from agentdbg.config.resources import demo_runs_dir
 from agentdbg.i18n.catalogue import message
 
 if TYPE_CHECKING:
+    from agentdbg.replay.outcome import Outcome
+    from agentdbg.replay.run import ReplayOptions
     from agentdbg.store.protocols import RunSource, RunStore
     from agentdbg.store.reader import DirectoryRunSource
 
 T = TypeVar("T")
+NO_RESTORE = (
+    "--prefix restore is not built yet: a state can be restored where a checkpoint declares can_resume=True and the "
+    "agent a resume entry, and replays do not use either so far; say --prefix fast-forward"
+)
+_OF_REGRESSION = ("samples", "edits", "pins", "intents", "sandbox")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The command line, as click gives it."""
+
+    run: str
+    exact: bool
+    regression: bool
+    start: str | None
+    prefix: str
+    samples: int | None
+    edits: tuple[str, ...]
+    pins: tuple[str, ...]
+    intents: tuple[str, ...]
+    sandbox: str | None
+    guard: str
+    timeout: float | None
+    trust: bool
+    only_plan: bool
 
 
 @click.command("replay", cls=Verb)
 @click.argument("run", shell_complete=complete_run)
 @click.option("--exact", is_flag=True, help="The agent's own code; models and tools answer from the record.")
+@click.option("--regression", is_flag=True, help="The present code; models live, writes never, up to the start served.")
+@click.option("--from", "start", metavar="N|auto", help="Step to go live at; auto: the first model input that differs.")
+@click.option("--prefix", type=click.Choice(["fast-forward", "restore"]), default="fast-forward", help="Way to there.")
+@click.option("--samples", type=click.IntRange(1, 100), metavar="K", help="Run it up to K times; how far they agree.")
+@click.option("--edit", "edits", multiple=True, metavar="STEP:PATH=JSON", help="Go on from another value.")
+@click.option("--pin", "pins", multiple=True, metavar="TOOL[=RUN2]", help="Answer one tool from a record alone.")
+@click.option("--intent", "intents", multiple=True, metavar="KIND:NAME", help="The change that the fix is to make.")
+@click.option("--sandbox", metavar="NAME", help="Use what [sandbox.NAME] of the settings names, for real.")
 @click.option("--guard", type=click.Choice(["auto", "audit"]), default="auto", help="Which layers keep effects out.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="S", help="Longest time it may take.")
 @click.option("--trust", is_flag=True, help="Run code that you did not record yourself without asking.")
 @click.option("--plan", "only_plan", is_flag=True, help="Print what would happen to every call, and stop.")
 @click.pass_obj
 def command(
-    invocation: Invocation, run: str, exact: bool, guard: str, timeout: float | None, trust: bool, only_plan: bool
+    invocation: Invocation,
+    run: str,
+    exact: bool,
+    regression: bool,
+    start: str | None,
+    prefix: str,
+    samples: int | None,
+    edits: tuple[str, ...],
+    pins: tuple[str, ...],
+    intents: tuple[str, ...],
+    sandbox: str | None,
+    guard: str,
+    timeout: float | None,
+    trust: bool,
+    only_plan: bool,
 ) -> Status:
     """Replay RUN and say whether anything differs."""
-    if not exact:
-        raise click.UsageError("say which replay: --exact")
+    asked = Asked(
+        run,
+        exact,
+        regression,
+        start,
+        prefix,
+        samples,
+        edits,
+        pins,
+        intents,
+        sandbox,
+        guard,
+        timeout,
+        trust,
+        only_plan,
+    )
+    _check(asked)
+    if asked.prefix == "restore":
+        raise Trouble(NO_RESTORE, Status.REFUSED)
     from agentdbg.replay import run as engine
 
     store = invocation.open_store()
@@ -50,20 +117,50 @@ def command(
         source = _own_format(opened)
         options = engine.ReplayOptions(guard, seconds, trust, tolerate, _target(invocation, store))
         try:
-            if only_plan:
-                _print_plan(invocation, engine.plan(source, options))
-                return Status.SAME
-            outcome = _waiting(invocation, lambda: engine.exact(source, options))
+            if regression:
+                from agentdbg.cli.regression import replay
+
+                with ExitStack() as stack:
+                    outcome = replay(invocation, source, asked, options, stack)
+            else:
+                outcome = _exact(invocation, source, asked, options)
         except engine.ReplayRefused as error:
             raise Trouble(str(error), Status.REFUSED) from error
         except engine.NotReplayable as error:
             raise Trouble(str(error), Status.NOTHING) from error
+    if outcome is None:
+        return Status.SAME
     invocation.status = exit_status(outcome.verdict)
     if invocation.json:
         print_document("replay", outcome.members())
     else:
         outcometext.print_outcome(invocation, outcome)
     return invocation.status
+
+
+def _check(asked: Asked) -> None:
+    if asked.exact == asked.regression:
+        raise click.UsageError("say which replay: --exact or --regression")
+    if asked.exact:
+        for name in _OF_REGRESSION:
+            if getattr(asked, name):
+                raise click.UsageError(f"--{name.removesuffix('s') if name != 'samples' else name} needs --regression")
+        if asked.start not in (None, "0"):
+            raise click.UsageError("an exact replay runs from the start: leave --from out, or say --regression")
+    if asked.start not in (None, "auto") and not str(asked.start).isdigit():
+        raise click.UsageError(f"--from {asked.start}: use the number of a step, or auto")
+
+
+def _exact(invocation: Invocation, source: DirectoryRunSource, asked: Asked, options: ReplayOptions) -> Outcome | None:
+    from agentdbg.replay import run as engine
+
+    if asked.only_plan:
+        from agentdbg.cli.plantext import print_plan
+        from agentdbg.replay.plan import plan_exact
+
+        print_plan(invocation, plan_exact(source, options))
+        return None
+    return waiting(invocation, lambda: engine.exact(source, options), message("replay.running"))
 
 
 def _own_format(source: RunSource) -> DirectoryRunSource:
@@ -83,18 +180,10 @@ def _target(invocation: Invocation, store: RunStore) -> RunStore:
     return store
 
 
-def _waiting(invocation: Invocation, work: Callable[[], T]) -> T:
+def waiting(invocation: Invocation, work: Callable[[], T], words: str) -> T:
     """Do the work; on a terminal a sign of life shows that it goes on."""
     out = console(invocation, stderr=True)
     if not out.is_terminal:
         return work()
-    with out.status(message("replay.running")):
+    with out.status(words):
         return work()
-
-
-def _print_plan(invocation: Invocation, lines: Sequence[str]) -> None:
-    if invocation.json:
-        print_document("replay", {"plan": list(lines)})
-        return
-    for line in lines:
-        console(invocation).print(text(line))

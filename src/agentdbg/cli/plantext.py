@@ -1,0 +1,30 @@
+"""What a replay will do, for people and as JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentdbg.cli.invocation import Invocation
+from agentdbg.cli.output import print_document, print_facts, print_table
+from agentdbg.i18n.catalogue import message
+
+if TYPE_CHECKING:
+    from agentdbg.replay.plan import Plan
+
+
+def print_plan(invocation: Invocation, plan: Plan) -> None:
+    """Print a plan: what stands in the way and what to know, then what happens to every recorded call."""
+    if invocation.json:
+        print_document("replay", plan.members())
+        return
+    facts = [(message("replay.mode"), plan.mode.upper()), (message("plan.runs"), plan.command)]
+    facts.append((message("replay.guard"), plan.guard))
+    for remark in plan.remarks:
+        where = f"{message('column.step')} {remark.step}: " if remark.step is not None else ""
+        facts.append((message(f"plan.{remark.weight}"), f"{where}{remark.text}"))
+    counted = ", ".join(f"{what} {count}" for what, count in plan.counts.items())
+    print_facts(invocation, [*facts, (message("plan.calls"), counted)])
+    columns = [message(f"column.{name}") for name in ("step", "kind", "name", "effect", "will", "why")]
+    rows = [(row.step, row.kind, row.name, row.effect, row.what, row.why) for row in plan.rows]
+    if rows:
+        print_table(invocation, columns, rows, right=[columns[0]])
