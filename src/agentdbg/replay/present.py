@@ -144,10 +144,11 @@ def _code(root: str, state: Mapping[str, Json]) -> Iterator[str]:
         yield f"the commit is {str(head)[:12]}, recorded with {commit[:12]}"
     texts = [str(mapping(state.get(name)).get("text") or "") for name in ("diff_staged", "diff_unstaged")]
     was = {name: blob for text in texts for name, blob in _changed(text).items()}
-    for name in sorted({*was, *now}):
+    untracked = mapping(state.get("untracked"))
+    for name in sorted({*was, *now} - untracked.keys()):
         if was.get(name) != now.get(name):
             yield f"{{root}}/{name} is not as recorded"
-    for name, about in mapping(state.get("untracked")).items():
+    for name, about in untracked.items():
         text = mapping(about).get("text")
         digest = mapping(about).get("sha256")
         if isinstance(text, str):
