@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, cast
@@ -13,12 +13,14 @@ from agentdbg.compare.unseen import unseen_in
 from agentdbg.model.records import Json, Step
 from agentdbg.replay import cassette as cassettes
 from agentdbg.replay.cassette import Cassette
+from agentdbg.replay.placed import CodeRefused, placed
 from agentdbg.replay.policy import Deed
+from agentdbg.replay.present import differences_from_record
+from agentdbg.replay.recorded_code import CannotRestore
 from agentdbg.replay.regression import RegressionOptions, foreseen_calls
 from agentdbg.replay.run import ReplayOptions, obstacles_to
 from agentdbg.replay.spec import interpreter, mapping, working_directory
 from agentdbg.replay.start_state import start_state
-from agentdbg.replay.surroundings import differences
 from agentdbg.replay.trust import is_trusted
 from agentdbg.store.reader import DirectoryRunSource
 
@@ -32,7 +34,7 @@ class Remark:
 
     Attributes:
         weight: ``obstacle``: it cannot be run like this; ``warning``; ``fact``.
-        about: ``entry``, ``trust``, ``body``, ``effect``, ``redacted``, ``version``, ``code``, ``file``, ``variable``,
+        about: ``entry``, ``trust``, ``body``, ``effect``, ``redacted``, ``differs``, ``code``, ``guard``,
             ``start state``, ``edit`` or ``open``.
         step: Number of the step it is about, where it is about one.
     """
@@ -105,6 +107,8 @@ class Plan:
 
 def plan_exact(source: DirectoryRunSource, options: ReplayOptions) -> Plan:
     """The plan of an exact replay: everything is served."""
+    if options.is_elsewhere:
+        return _elsewhere(source, options)
     source.index(None)
     tape = cassettes.build(source)
     rows = []
@@ -118,6 +122,16 @@ def plan_exact(source: DirectoryRunSource, options: ReplayOptions) -> Plan:
             rows.append(_row(step, "end", "the record has no outcome of it: the replay ends here"))
     remarks = (*_remarks(source, tape, options), *_start_state(source, options))
     return _plan(source, "exact", options, 0, remarks, rows)
+
+
+def _elsewhere(source: DirectoryRunSource, options: ReplayOptions) -> Plan:
+    """The plan on the recorded code, or on mapped paths."""
+    try:
+        with placed(source, options.code, options.moves, trust=options.trust) as there:
+            found = plan_exact(there.source, options.in_place)
+            return _with(found, [Remark(FACT, "code", note) for note in there.notes])
+    except (CannotRestore, CodeRefused) as problem:
+        return _with(plan_exact(source, options.in_place), [Remark(OBSTACLE, "code", str(problem))])
 
 
 def plan_regression(source: DirectoryRunSource, options: RegressionOptions) -> Plan:
@@ -163,9 +177,15 @@ def _plan(
     if not trusted and not options.trust and not any(each.about == "entry" for each in remarks):
         words = "this user did not record the run: its code is started only when it is trusted (--trust)"
         remarks = (Remark(OBSTACLE, "trust", words), *remarks)
+    run_id = source.summary().run_id
+    return _with(Plan(run_id, mode, options.guard, start, _command(source), trusted, (), tuple(rows)), remarks)
+
+
+def _with(plan: Plan, remarks: Iterable[Remark]) -> Plan:
+    """A plan with further remarks, what weighs most first."""
     weights = (OBSTACLE, WARNING, FACT)
-    ordered = tuple(sorted(remarks, key=lambda remark: weights.index(remark.weight)))
-    return Plan(source.summary().run_id, mode, options.guard, start, _command(source), trusted, ordered, tuple(rows))
+    ordered = sorted([*remarks, *plan.remarks], key=lambda remark: weights.index(remark.weight))
+    return replace(plan, remarks=tuple(ordered))
 
 
 def _row(step: Step, what: str, why: str) -> Row:
@@ -189,8 +209,8 @@ def _remarks(
     if redacted := sum(1 for body in tape.bodies.values() if _PLACEHOLDER in body):
         got = ": a live model gets the placeholders" if live else ""
         yield Remark(WARNING, "redacted", f"{redacted} served values are redacted{got}")
-    for about, text in differences(source):
-        yield Remark(WARNING, about, text)
+    for text in differences_from_record(source, options.env):
+        yield Remark(WARNING, "differs", text)
     if options.guard == "audit":
         yield Remark(WARNING, "guard", "the audit hook alone: code below Python is not held")
 
