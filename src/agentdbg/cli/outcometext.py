@@ -19,7 +19,12 @@ _WITH_LOG = ("crashed", "timed_out", "aborted", "not_replayable")
 
 def print_outcome(invocation: Invocation, outcome: Outcome) -> None:
     """Print verdict, reason, the first divergence, what was served and what was stopped."""
-    pairs = [*_verdict(outcome), *_divergence(outcome.first_divergence), *_counts(outcome)]
+    pairs = [
+        *_verdict(outcome),
+        *_divergence(outcome.first_divergence),
+        *(_of_regression(outcome) if outcome.mode == "regression" else []),
+        *_counts(outcome),
+    ]
     print_facts(invocation, [(message(f"replay.{name}"), value) for name, value in pairs if value])
     if outcome.log and outcome.verdict in _WITH_LOG:
         out = console(invocation, stderr=True)
@@ -52,6 +57,41 @@ def _divergence(found: Divergence | None) -> list[tuple[str, str]]:
         ("expected", found.expected),
         ("got", found.got),
     ]
+
+
+def _of_regression(outcome: Outcome) -> list[tuple[str, str]]:
+    samples = [f"{each.get('replay_run')}: {each.get('verdict')}, {_ending(each)}" for each in outcome.samples]
+    return [
+        ("edits", "; ".join(_edit(each) for each in outcome.edits)),
+        ("from_step", str(outcome.from_step) if outcome.from_step else ""),
+        ("touched", "; ".join(_touch(each) for each in outcome.touched[:_LISTED])),
+        ("drift", "; ".join(f"step {each['step']} {each['name']} {each['path']}" for each in outcome.drift[:_LISTED])),
+        ("findings", "; ".join(_finding(each) for each in outcome.findings[:_LISTED])),
+        ("samples", "; ".join(samples)),
+        ("stability", outcome.stability or ""),
+        ("sandbox", outcome.sandbox or ""),
+        ("live", str(outcome.live) if outcome.live else ""),
+        ("dry_run", str(outcome.dry_run) if outcome.dry_run else ""),
+    ]
+
+
+def _edit(edit: Mapping[str, object]) -> str:
+    return f"{edit['step']}:{edit['path']} = {edit['value']}"
+
+
+def _touch(touched: Mapping[str, object]) -> str:
+    path = f" {touched['path']}" if touched.get("path") else ""
+    step = f"step {touched['step']} " if touched.get("step") else ""
+    return f"{step}{touched['name']}{path} ({touched['cause']})"
+
+
+def _finding(finding: Mapping[str, object]) -> str:
+    return f"{finding['name']}: {finding['deed']} ({finding['reason']})"
+
+
+def _ending(sample: Mapping[str, object]) -> str:
+    """What a sample came to: its final state, else the error that it ended with."""
+    return str(sample.get("final_state") or sample.get("error") or "no final state")
 
 
 def _counts(outcome: Outcome) -> list[tuple[str, str]]:

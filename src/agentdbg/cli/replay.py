@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from agentdbg.cli import outcometext
+from agentdbg.cli import outcometext, place
 from agentdbg.cli.commands import Verb
 from agentdbg.cli.errors import Status, Trouble
 from agentdbg.cli.invocation import Invocation
@@ -66,6 +66,9 @@ class Asked:
 @click.option("--pin", "pins", multiple=True, metavar="TOOL[=RUN2]", help="Answer one tool from a record alone.")
 @click.option("--intent", "intents", multiple=True, metavar="KIND:NAME", help="The change that the fix is to make.")
 @click.option("--sandbox", metavar="NAME", help="Use what [sandbox.NAME] of the settings names, for real.")
+@click.option("--code", type=click.Choice(["current", "recorded"]), default="current", help="Which code to run.")
+@click.option("--map", "moves", multiple=True, metavar="FROM=TO", callback=place.moves, help="Where a path is here.")
+@click.option("--env-file", "env", metavar="F", callback=place.variables, help="Variables; they are not recorded.")
 @click.option("--guard", type=click.Choice(["auto", "audit"]), default="auto", help="Which layers keep effects out.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="S", help="Longest time it may take.")
 @click.option("--trust", is_flag=True, help="Run code that you did not record yourself without asking.")
@@ -83,6 +86,9 @@ def command(
     pins: tuple[str, ...],
     intents: tuple[str, ...],
     sandbox: str | None,
+    code: str,
+    moves: tuple[tuple[str, str], ...],
+    env: dict[str, str],
     guard: str,
     timeout: float | None,
     trust: bool,
@@ -115,12 +121,14 @@ def command(
     tolerate = invocation.settings.items("replay.tolerate")
     with closing(invocation.resolve(run, store)) as opened:
         source = _own_format(opened)
-        options = engine.ReplayOptions(guard, seconds, trust, tolerate, _target(invocation, store))
+        target = _target(invocation, store)
+        options = engine.ReplayOptions(guard, seconds, trust, tolerate, target, code, moves, env)
         try:
             if regression:
                 from agentdbg.cli.regression import replay
 
                 with ExitStack() as stack:
+                    source, options = place.in_place(invocation, source, options, stack)
                     outcome = replay(invocation, source, asked, options, stack)
             else:
                 outcome = _exact(invocation, source, asked, options)
@@ -160,6 +168,8 @@ def _exact(invocation: Invocation, source: DirectoryRunSource, asked: Asked, opt
 
         print_plan(invocation, plan_exact(source, options))
         return None
+    if not options.is_elsewhere:
+        place.warn_of_differences(invocation, source, options)
     return waiting(invocation, lambda: engine.exact(source, options), message("replay.running"))
 
 

@@ -40,7 +40,12 @@ def get_refund_policy(desk: str, category: str, policy_version: str) -> dict[str
     return systems.read_policy(desk, policy_version, category)
 
 
-@agentdbg.tool(effect="write")
+def ticket_dry_run(desk: str, ticket_id: str, status: str, note: str) -> dict[str, Json]:
+    """What `update_ticket` would say."""
+    return {"ticket_id": ticket_id, "status": status}
+
+
+@agentdbg.tool(effect="write", dry_run=ticket_dry_run)
 def update_ticket(desk: str, ticket_id: str, status: str, note: str) -> dict[str, Json]:
     """Set the status of a ticket."""
     return systems.save_ticket(desk, ticket_id, status, note)
@@ -62,7 +67,12 @@ def execute_refund(desk: str, order_id: str, amount: float, currency: str, idemp
     return systems.pay_refund(desk, order_id, amount, currency, idempotency_key)
 
 
-@agentdbg.tool(effect="external", idempotency_key="idempotency_key")
+def message_dry_run(desk: str, phone: str, text: str, idempotency_key: str) -> dict[str, Json]:
+    """What `notify_customer` would say."""
+    return {"sent_to": phone, "characters": len(text)}
+
+
+@agentdbg.tool(effect="external", idempotency_key="idempotency_key", dry_run=message_dry_run)
 def notify_customer(desk: str, phone: str, text: str, idempotency_key: str) -> dict[str, Json]:
     """Send the customer a text message."""
     return systems.send_message(desk, phone, text, idempotency_key)

@@ -72,7 +72,7 @@ class Doing:
             if decided.case.inside and call.kind is Kind.HTTP:
                 reads = self.may_reach()  # as far as the tool around it
             self._runs(call.step, reads=reads)
-        self._ruled(call, decided.ruling, decided.recorded)
+        self._ruled(call, decided.ruling, decided.recorded, inside=decided.case.inside)
 
     def ended(self, step: str) -> None:
         """A body has come to its end."""
@@ -189,15 +189,16 @@ class Doing:
 
     # -- telling ----------------------------------------------------------------------------------
 
-    def _ruled(self, call: Call, ruling: Ruling, recorded: RecordedCall | None) -> None:
+    def _ruled(self, call: Call, ruling: Ruling, recorded: RecordedCall | None, *, inside: bool = False) -> None:
+        """Tell; what a live tool does inside is part of that one live call."""
         deed = ruling.deed
-        if deed in _COUNTED:
+        if deed in _COUNTED and not (inside and deed in _RUNS):
             with self._lock:
                 self.counts[_COUNTED[deed]] += 1
         told: dict[str, object] = {"event": "ruled", "step": call.step, "kind": call.kind.value, "name": call.name}
         told["recorded"] = None if recorded is None else recorded.step
         told["effect"] = None if call.effect is None else call.effect.value
-        self._tell({**told, "deed": deed.value, "reason": ruling.reason})
+        self._tell({**told, "deed": deed.value, "reason": ruling.reason, "inside": inside})
 
 
 def _within(call: Call) -> scopes.Scope | None:

@@ -38,7 +38,7 @@ def publish(made: Path, store: RunStore, outcome: Outcome, entry: Mapping[str, J
     own = data_dir() / "store"
     for target in (wanted, own):
         try:
-            return _move(made, target, members, outcome.source_run), target
+            return _move(made, target, members, outcome), target
         except OSError:
             if target == own:
                 raise
@@ -52,14 +52,19 @@ def _members(made: Path, outcome: Outcome, entry: Mapping[str, Json]) -> dict[st
         meta = {"format": "0.1"}
     arguments = mapping(meta.get("entry")).get("args")
     meta["entry"] = {**entry, **({"args": arguments} if arguments else {})}
-    meta |= {"mode": "exact", "replay_of": outcome.source_run, "verdict": outcome.verdict}
+    meta |= {"mode": outcome.mode, "replay_of": outcome.source_run, "verdict": outcome.verdict}
+    meta |= {"from_step": outcome.from_step, **({"edits": _edits(outcome)} if outcome.edits else {})}
     if meta.get("status") in (None, "running"):
         meta |= {"status": "failed", "error": {"type": outcome.verdict, "message": outcome.reason}}
     meta["outcome"] = cast(Json, outcome.members())
     return meta
 
 
-def _move(made: Path, target: Path, members: dict[str, Json], source: str) -> str:
+def _edits(outcome: Outcome) -> Json:
+    return cast(Json, [dict(each) for each in outcome.edits])
+
+
+def _move(made: Path, target: Path, members: dict[str, Json], outcome: Outcome) -> str:
     runs = target / "runs"
     runs.mkdir(parents=True, exist_ok=True, mode=0o700)
     if not (target / "store.json").exists():
@@ -67,9 +72,9 @@ def _move(made: Path, target: Path, members: dict[str, Json], source: str) -> st
     incoming = target / f".incoming-{secrets.token_hex(8)}"
     try:
         shutil.copytree(made, incoming)
-        stem, number = source[:_MAX_STEM], 1
+        stem, number = outcome.source_run[:_MAX_STEM], 1
         while True:
-            run_id = f"{stem}.exact-{number}"
+            run_id = f"{stem}.{outcome.mode}-{number}"
             if not (runs / run_id).exists():
                 _write(incoming / "run.json", run_id, members)
                 if _rename(incoming, runs / run_id):

@@ -102,12 +102,12 @@ class RegressionAnswers(ExactAnswers):
 
     def turn(self, served: Served) -> None:
         """Hold back the end of a served stream until its turn, while there is an order."""
-        if not self._order.free:
+        if not self._order.free and served.step in self._ordered:
             super().turn(served)
 
     async def turn_async(self, served: Served) -> None:
         """The same, suspending the task."""
-        if not self._order.free:
+        if not self._order.free and served.step in self._ordered:
             await super().turn_async(served)
 
     def finished(self, call: Call, status: StepStatus) -> None:
@@ -136,7 +136,9 @@ class RegressionAnswers(ExactAnswers):
             "unconsumed": left,
             "order_lost": self._order.lost,
             "live": self.live,
-            **self.doing.counts,
+            "live_calls": self.doing.counts["live"],
+            "dry_run": self.doing.counts["dry_run"],
+            "refused": self.doing.counts["refused"],
         }
 
     # -- deciding ---------------------------------------------------------------------------------
@@ -292,15 +294,19 @@ class RegressionAnswers(ExactAnswers):
 
     def _serve(self, decided: Decided) -> Served:
         recorded = _there(decided)
-        if decided.tape is None and not self._order.free and not _in_pieces(recorded) and recorded.ended is not None:
+        if self._is_ordered(decided) and recorded.ended is not None and not _in_pieces(recorded):
             self._order.wait(recorded.ended, recorded.gap)
         return self._outcome(decided)
 
     async def _serve_async(self, decided: Decided) -> Served:
         recorded = _there(decided)
-        if decided.tape is None and not self._order.free and not _in_pieces(recorded) and recorded.ended is not None:
+        if self._is_ordered(decided) and recorded.ended is not None and not _in_pieces(recorded):
             await self._order.wait_async(recorded.ended, recorded.gap, yields=recorded.yields)
         return self._outcome(decided)
+
+    def _is_ordered(self, decided: Decided) -> bool:
+        """Whether an outcome has its turn."""
+        return not self._order.free and decided.tape is None and _there(decided).step in self._ordered
 
     def _outcome(self, decided: Decided) -> Served:
         return outcome_of(decided.tape or self._cassette, _there(decided))

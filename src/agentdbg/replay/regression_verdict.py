@@ -139,7 +139,7 @@ class _Case:
             log=report.log,
             mode="regression",
             from_step=self._began_at(),
-            live=self._count("live"),
+            live=self._count("live_calls"),
             dry_run=self._count("dry_run"),
             denied=self._count("refused"),
             drift=tuple(each.members() for each in drift),
@@ -169,7 +169,7 @@ class _Case:
         mine, wanted = self._conclusion, self._wanted
         if missing := (*wanted.missing, *mine.missing):
             return "needs_data", f"bodies are missing that say what the run came to: {', '.join(missing)}"
-        if mine.error == REFUSAL and wanted.error != REFUSAL and wanted.path[: len(mine.path)] == mine.path:
+        if mine.error == REFUSAL and wanted.error != REFUSAL and mine.begins(wanted):
             return "refused", f"the agent ended on a call that was not made: {self._last_refused()}"
         if mine.error == REFUSAL:
             self._notes.append(f"the agent ended on a call that was not made: {self._last_refused()}")
@@ -226,8 +226,8 @@ class _Case:
         return any(each.get("kind") == Kind.MODEL.value for each in self._report.all("ruled"))
 
     def _count(self, what: str) -> int:
-        deeds = {"live": (Deed.LIVE, Deed.CHECKED), "dry_run": (Deed.DRY_RUN,), "refused": (Deed.REFUSE,)}[what]
-        return sum(1 for each in self._report.all("ruled") if each.get("deed") in deeds)
+        said = self._said.get(what)
+        return said if isinstance(said, int) and not isinstance(said, bool) else 0
 
     def _findings(self) -> list[dict[str, object]]:
         """Writes and questions that did not happen as the agent wanted."""

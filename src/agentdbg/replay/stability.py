@@ -46,6 +46,10 @@ class Conclusion:
         """Whether two runs come to the same, whatever their words."""
         return self._compared() == other._compared()
 
+    def begins(self, other: Conclusion) -> bool:
+        """Whether everything that was done is what the other run did too, as far as it goes."""
+        return all(any(theirs[: len(mine)] == mine for theirs in other.acts) for mine in self.acts)
+
     def says_nothing(self) -> bool:
         """Whether there is nothing but free text."""
         return not self.acts and self.final is None and self.answer is None and self.error is None

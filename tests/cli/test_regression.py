@@ -1,0 +1,141 @@
+"""The refund incident from the command line: reproduced, mended, tried again, and no money moved."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentdbg.demo import desk, refund_desk
+from agentdbg.demo.server import DemoServer
+from tests.support.program import agentdbg, document
+
+SRC = Path(refund_desk.__file__).resolve().parents[2]
+BEFORE = "    shown: dict[str, Json] = {}\n"
+MENDED = BEFORE + '    mapping = {**mapping, "requires_manual_approval": "approval.manual"}\n'
+
+
+@dataclass
+class Incident:
+    """The demo's desk as a program of its own, recorded once.
+
+    Attributes:
+        program: Its source, which a test may edit.
+    """
+
+    place: Path
+    program: Path
+    server: DemoServer
+
+    @property
+    def options(self) -> list[str | Path]:
+        return ["--store", self.place / ".agentdbg", "--guard", "audit"]
+
+    def replay(self, *options: str) -> dict[str, Any]:
+        return document("replay", "incident", *options, *self.options, cwd=self.place)
+
+    def refunds(self) -> int:
+        return desk.refund_count(str(self.place / "desk"))
+
+    def messages(self) -> int:
+        return desk.message_count(str(self.place / "desk"))
+
+
+@pytest.fixture(scope="module")
+def incident(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Incident]:
+    place = tmp_path_factory.mktemp("incident")
+    program = place / "refund_program.py"
+    program.write_text(Path(refund_desk.__file__).read_text(encoding="utf-8"), encoding="utf-8")
+    with DemoServer() as server:
+        done = subprocess.run(
+            [sys.executable, str(program), "--base-url", server.url, "--desk", str(place / "desk")],
+            cwd=place,
+            env={
+                **os.environ,
+                "AGENTDBG_STORE": str(place / ".agentdbg"),
+                "AGENTDBG_RUN_ID": "incident",
+                "PYTHONPATH": str(SRC),
+            },
+            capture_output=True,
+            encoding="utf-8",
+            check=False,
+        )
+        assert done.stdout.startswith("AUTO_EXECUTE"), done.stderr
+        yield Incident(place, program, server)
+
+
+def test_the_incident_is_reproduced_mended_and_tried_again_without_a_refund(incident: Incident) -> None:
+    before = incident.refunds(), incident.messages(), incident.server.calls
+    assert before[:2] == (1, 1)
+    found = incident.replay("--exact")
+    assert found["verdict"] == "identical", found["reason"]
+    assert incident.server.calls == before[2]
+    shown = document("show", found["replay_run"], "--store", incident.place / ".agentdbg")
+    assert any(step["name"] == "execute_refund" for step in shown["steps"])
+
+    incident.program.write_text(incident.program.read_text(encoding="utf-8").replace(BEFORE, MENDED), encoding="utf-8")
+    done = agentdbg(
+        "replay",
+        "incident",
+        "--regression",
+        "--intent",
+        "input.history:*",
+        "--json",
+        *incident.options,
+        cwd=incident.place,
+    )
+    assert done.returncode == 1, done.stderr
+    found = json.loads(done.stdout)
+    assert (found["mode"], found["verdict"]) == ("regression", "changed"), found["reason"]
+    assert found["reason"].startswith("final state AUTO_EXECUTE → WAITING_HUMAN_APPROVAL")
+    (sample,) = found["samples"]
+    assert sample["final_state"] == "WAITING_HUMAN_APPROVAL"
+    assert "execute_refund" not in sample["path"]
+    assert "approval" in sample["path"]
+    assert [touched["cause"] for touched in found["touched"]][:1] == ["input.history"]
+    assert found["counts"]["live"] == 2
+    assert {each["deed"] for each in found["findings"]} == {"ask", "dry-run"}
+    assert (incident.refunds(), incident.messages()) == before[:2]
+    assert incident.server.calls == before[2] + 2
+
+
+def test_the_plan_says_what_would_happen_to_every_call(incident: Incident) -> None:
+    lines = incident.replay("--regression", "--from", "14", "--plan")["plan"]
+    by_number = {line.partition(":")[0]: line for line in lines}
+    assert "serve: before the checkpoint" in by_number["11"]
+    assert "live: models" in by_number["14"]
+    assert "dry run" in by_number["16"]
+    assert any(line.startswith("open: 127.0.0.1:") for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "words"),
+    [
+        (("--exact", "--regression"), 2, "--exact or --regression"),
+        (("--exact", "--samples", "2"), 2, "--samples needs --regression"),
+        (("--exact", "--edit", "1:result=1"), 2, "--edit needs --regression"),
+        (("--exact", "--pin", "pay"), 2, "--pin needs --regression"),
+        (("--regression", "--from", "x"), 2, "number of a step"),
+        (("--regression", "--from", "99"), 2, "has steps 1 to"),
+        (("--regression", "--edit", "nonsense"), 2, "STEP:PATH=JSON"),
+        (("--regression", "--intent", "nonsense"), 2, "KIND:NAME"),
+        (("--regression", "--sandbox", "none"), 2, "declare [sandbox.none]"),
+        (("--regression", "--pin", "pay="), 2, "TOOL or TOOL=RUN2"),
+        (("--regression", "--prefix", "restore"), 3, "not built yet"),
+        (("--regression", "--from", "21"), 3, "the bank has the refund"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_line(
+    incident: Incident, options: tuple[str, ...], status: int, words: str
+) -> None:
+    done = agentdbg("replay", "incident", *options, *incident.options, cwd=incident.place)
+    assert (done.returncode, done.stdout) == (status, "")
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1
