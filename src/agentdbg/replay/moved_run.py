@@ -8,12 +8,14 @@ from dataclasses import replace
 from typing import cast
 
 from agentdbg.model.records import Json, RunSummary
+from agentdbg.replay.spec import expand
 from agentdbg.replay.trust import roots_of
 from agentdbg.store.reader import DirectoryRunSource
 from agentdbg.store.step_list import ExtraEvent
 
 ROOTS = ("root", "venv", "home")
 _PATHS = ("file", "cwd", "target")
+_WORDS = ("path", "argv", "arguments")
 
 
 class BadMapping(ValueError):
@@ -57,17 +59,39 @@ class MovedRunSource(DirectoryRunSource):
         found = super().summary()
         entry = _mapping(found.meta.get("entry"))
         roots = _roots(roots_of(found), self._moves)
-        moved: dict[str, Json] = {**_entry(entry, self._moves), "roots": cast(Json, roots)}
-        return replace(found, meta={**found.meta, "entry": moved, "roots": cast(Json, roots)})
+        mapped: dict[str, Json] = {**self._entry(entry, roots_of(found)), "roots": cast(Json, roots)}
+        return replace(found, meta={**found.meta, "entry": mapped, "roots": cast(Json, roots)})
 
     def extra_events(self, kind: str | None = None) -> Iterator[ExtraEvent]:
         """Records that belong to no step; the paths of files mapped."""
+        roots = roots_of(super().summary())
         for event in super().extra_events(kind):
             path = event.members.get("path")
-            if event.members.get("e") == "file" and isinstance(path, str):
-                yield replace(event, members={**event.members, "path": moved(path, self._moves)})
+            if event.type == "file" and isinstance(path, str):
+                yield replace(event, members={**event.members, "path": self._path(path, roots)})
             else:
                 yield event
+
+    def _path(self, path: str, roots: Mapping[str, str]) -> str:
+        """A recorded path, mapped; one that only follows its root stays as it is written."""
+        before = expand(path, roots)
+        after = moved(before, self._moves)
+        return path if after == before else after
+
+    def _entry(self, entry: Mapping[str, Json], roots: Mapping[str, str]) -> dict[str, Json]:
+        """An entry point with its paths mapped."""
+        found = dict(entry)
+        for name in _PATHS:
+            if isinstance(found.get(name), str):
+                found[name] = self._path(str(found[name]), roots)
+        for name in _WORDS:
+            listed = found.get(name)
+            if isinstance(listed, list):
+                found[name] = [self._path(each, roots) if isinstance(each, str) else each for each in listed]
+        for name in ("callable", "launch"):
+            if isinstance(found.get(name), dict):
+                found[name] = self._entry(_mapping(found[name]), roots)
+        return found
 
 
 def parse_map(text: str) -> tuple[str, str]:
@@ -94,8 +118,10 @@ def parse_map(text: str) -> tuple[str, str]:
 def moved(path: str, moves: Sequence[tuple[str, str]]) -> str:
     """A path with its beginning mapped: by the longest one that fits."""
     for before, after in sorted(moves, key=lambda move: -len(move[0])):
-        if path == before or path.startswith(before.rstrip("/") + "/"):
-            return after + path[len(before.rstrip("/")) :] if path != before else after
+        if path == before:
+            return after
+        if path.startswith(before.rstrip("/") + "/"):
+            return after + path[len(before.rstrip("/")) :]
     return path
 
 
@@ -109,23 +135,6 @@ def published_entry(source: DirectoryRunSource) -> dict[str, Json]:
 def _roots(roots: Mapping[str, str], moves: Sequence[tuple[str, str]]) -> dict[str, str]:
     named = {before[1:-1]: after for before, after in moves if before.startswith("{")}
     return {**{name: moved(place, moves) for name, place in roots.items()}, **named}
-
-
-def _entry(entry: Mapping[str, Json], moves: Sequence[tuple[str, str]]) -> dict[str, Json]:
-    """An entry point with its absolute paths mapped; those that start with ``{root}`` follow the root."""
-    paths = [move for move in moves if not move[0].startswith("{")]
-    found = dict(entry)
-    for name in _PATHS:
-        if isinstance(found.get(name), str):
-            found[name] = moved(str(found[name]), paths)
-    for name in ("path", "argv", "arguments"):
-        listed = found.get(name)
-        if isinstance(listed, list):
-            found[name] = [moved(each, paths) if isinstance(each, str) else each for each in listed]
-    for name in ("callable", "launch"):
-        if isinstance(found.get(name), dict):
-            found[name] = _entry(_mapping(found[name]), moves)
-    return found
 
 
 def _mapping(value: object) -> dict[str, Json]:
