@@ -267,7 +267,7 @@ def test_what_cannot_be_scanned_is_withheld(monkeypatch: pytest.MonkeyPatch) -> 
         raise RuntimeError("broken")
 
     g = gate()
-    monkeypatch.setattr("agentdbg.redaction.gate.scan", broken)
+    monkeypatch.setattr("agentdbg.redaction.gate.found_by_rules", broken)
     assert strip_digests(g.text("anything at all")) == "⟦R:unscanned:15⟧"
     assert "unscanned" in str(g.value({"password": "x", "a": ["some text"]}))
     assert b"some text" not in g.body(b'{"a": "some text"}')

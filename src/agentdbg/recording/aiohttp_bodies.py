@@ -233,58 +233,63 @@ def served_body(found: ServedResponse, failure: Failure, protocol: Any) -> Any:
 
 @functools.cache
 def _served_stream(base: Any) -> Any:
-    from asyncio import IncompleteReadError
+    members = {name: member for name, member in vars(_ServedReads).items() if not name.startswith("__")}
+    return type(base.__name__, (base,), {**members, "__module__": base.__module__, "__qualname__": base.__qualname__})
 
-    class StreamReader(base):  # type: ignore[misc]  # aiohttp's class is known at run time only
-        _pieces: PieceReader
-        _ends: Iterator[Json]
 
-        async def read(self, n: int = -1) -> bytes:
-            if n == 0:
-                return b""
-            return await self._read(self._pieces.rest_async() if n < 0 else self._pieces.some_async(n))
+class _ServedReads:
+    """The methods of a ``StreamReader`` that gives a recorded body; its base is known at run time only."""
 
-        async def readany(self) -> bytes:
-            return await self._read(self._pieces.some_async())
+    _pieces: PieceReader
+    _ends: Iterator[Json]
 
-        async def readline(self, **_: Any) -> bytes:
-            return await self._read(self._pieces.until(b"\n"))
+    async def read(self, n: int = -1) -> bytes:
+        if n == 0:
+            return b""
+        return await self._read(self._pieces.rest_async() if n < 0 else self._pieces.some_async(n))
 
-        async def readuntil(self, separator: bytes = b"\n", **_: Any) -> bytes:
-            return await self._read(self._pieces.until(separator))
+    async def readany(self) -> bytes:
+        return await self._read(self._pieces.some_async())
 
-        async def readchunk(self) -> tuple[bytes, bool]:
-            data = await self.readany()
-            return data, bool(next(self._ends, bool(data)))
+    async def readline(self, **_: Any) -> bytes:
+        return await self._read(self._pieces.until(b"\n"))
 
-        async def readexactly(self, n: int) -> bytes:
-            found = b""
-            while len(found) < n:
-                data = await self.read(n - len(found))
-                if not data:
-                    raise IncompleteReadError(found, n)
-                found += data
-            return found
+    async def readuntil(self, separator: bytes = b"\n", **_: Any) -> bytes:
+        return await self._read(self._pieces.until(separator))
 
-        def read_nowait(self, n: int = -1) -> bytes:
-            return self._given(self._pieces.now(n))
+    async def readchunk(self) -> tuple[bytes, bool]:
+        data = await self.readany()
+        return data, bool(next(self._ends, bool(data)))
 
-        def at_eof(self) -> bool:
-            return self._pieces.ended and not self._pieces.left
+    async def readexactly(self, n: int) -> bytes:
+        from asyncio import IncompleteReadError  # loaded with aiohttp, not with the recorder
 
-        async def _read(self, reading: Any) -> bytes:
-            if self._exception is not None:
-                reading.close()
-                raise self._exception
-            return self._given(await reading)
+        found = b""
+        while len(found) < n:
+            data = await self.read(n - len(found))
+            if not data:
+                raise IncompleteReadError(found, n)
+            found += data
+        return found
 
-        def _given(self, data: bytes) -> bytes:
-            if self.at_eof() and not self._eof:
-                self.feed_eof()
-            return data
+    def read_nowait(self, n: int = -1) -> bytes:
+        return self._given(self._pieces.now(n))
 
-    StreamReader.__module__, StreamReader.__qualname__ = base.__module__, base.__qualname__
-    return StreamReader
+    def at_eof(self) -> bool:
+        return self._pieces.ended and not self._pieces.left
+
+    async def _read(self, reading: Any) -> bytes:
+        exception = self._exception  # type: ignore[attr-defined]  # the base's
+        if exception is not None:
+            reading.close()
+            raise exception
+        found: bytes = self._given(await reading)
+        return found
+
+    def _given(self, data: bytes) -> bytes:
+        if self.at_eof() and not self._eof:  # type: ignore[attr-defined]
+            self.feed_eof()  # type: ignore[attr-defined]
+        return data
 
 
 def _text(value: bytes) -> str:

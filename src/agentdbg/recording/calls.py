@@ -36,6 +36,16 @@ class Call:
     given: Mapping[str, object] | None = field(default=None, repr=False, compare=False)
 
 
+@dataclass(slots=True)
+class OpenStep:
+    """An intent that is on disk and waits for its outcome."""
+
+    id: str
+    kind: Kind
+    began: int
+    call: Call | None
+
+
 @dataclass(frozen=True, slots=True)
 class Served:
     """An outcome out of the record.

@@ -18,7 +18,7 @@ from _thread import _local
 
 from agentdbg.recording.effect_events import WRITE_FLAGS, Rules, command, resolve
 from agentdbg.recording.file_weight import TemporaryFiles, is_dull
-from agentdbg.recording.frames import innermost, place_of, witness
+from agentdbg.recording.frames import OwnFiles, innermost, place_of, witness
 from agentdbg.recording.hooks import on_standard_import
 from agentdbg.recording.sightings import Sighting, Waiting
 
@@ -172,7 +172,7 @@ def is_recorded_child(argv: str, environ: Mapping[str, str] | None) -> bool:
 
 def _hook(table: Mapping[str, Callable[[str, Args], None]]) -> Callable[[str, Args], None]:
     # Everything that an event without meaning touches is local: most events are such, and globals go at shutdown.
-    find, here, now = table.get, _here, state
+    find, here, now, caller, own = table.get, _here, state, sys._getframe, OwnFiles()
 
     def hook(event: str, args: Args) -> None:
         look = find(event)
@@ -180,7 +180,8 @@ def _hook(table: Mapping[str, Callable[[str, Args], None]]) -> Callable[[str, Ar
             return
         here.busy = True
         try:
-            look(event, args)
+            if not own[caller(1).f_code.co_filename]:  # the recorder writes more than most programs
+                look(event, args)
         except Exception as problem:
             if now.recorder is not None:
                 now.recorder.fault(problem)

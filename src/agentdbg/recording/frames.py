@@ -24,6 +24,14 @@ _SELF = tuple(
 )
 
 
+class OwnFiles(dict[str, bool]):
+    """Whether what a file's own code does outside is the recorder's doing, by file name; asked from the audit hook."""
+
+    def __missing__(self, filename: str) -> bool:
+        found = self[filename] = filename.startswith(_OWN)
+        return found
+
+
 def outer_frame() -> FrameType | None:
     """The innermost frame that is not this package's own."""
     frame: FrameType | None = sys._getframe(1)

@@ -17,6 +17,7 @@ from agentdbg.recording.http_forms import parts_of
 from agentdbg.recording.model_inputs import clean_request
 from agentdbg.recording.process import Recorder, recorder
 from agentdbg.recording.scope import Scope, current, unbegun
+from agentdbg.recording.versions import derive_route
 from agentdbg.redaction.placeholder import OPEN, unescape
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def _open_model(scope: Scope, request: HttpRequest, asked: providers.ModelReques
         "parameters": run.gate.value(asked.parameters),
         **run.request_headers.attrs(headers),
     }
-    run.derive_route(f"{request.scheme}://{request.host}", asked.model)
+    derive_route(run.facts, f"{request.scheme}://{request.host}", asked.model)
     members: dict[str, object] = {"input": inputs, "attrs": attrs}
     if asked.absent:
         members["holes"] = [f"not in the request: {run.gate.text(what)}" for what in asked.absent]

@@ -115,11 +115,13 @@ def tell(event: str, **members: object) -> None:
 
 def wanted_run_id() -> str | None:
     """The run id that was asked for, for the first process of the launch that asks."""
+    global _may_name_runs
     place = os.environ.get(LAUNCH)
-    if not active or not place:
+    if not active or not place or not _may_name_runs:
         return None
     import json
 
+    _may_name_runs = False  # this process takes it now, or nobody gave one, or somebody else has it
     try:
         with open(os.path.join(place, "launch.json"), "rb") as file:
             found = json.load(file).get("run_id")
@@ -141,6 +143,7 @@ def has_runs() -> bool:
         return True  # nobody knows
 
 
+_may_name_runs = True
 active = False
 """Whether ``agentdbg record`` started this process; its bootstrap says so."""
 main_pid = 0

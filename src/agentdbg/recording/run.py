@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import weakref
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar, TypeAlias, cast
 
 from agentdbg.model.fingerprint import VolatileRules
-from agentdbg.model.hashing import sha256_hex
 from agentdbg.model.records import Effect, Kind, StepStatus
 from agentdbg.model.segments import Part
 from agentdbg.recording import launched, root_facts, standard_input
 from agentdbg.recording import scope as scopes
 from agentdbg.recording.calls import Call
+from agentdbg.recording.calls import OpenStep as OpenStep
 from agentdbg.recording.effect_steps import RunEffects
-from agentdbg.recording.encoding import Encoded, encode, error_arguments, error_members, error_message
+from agentdbg.recording.encoding import Encoded, encode, error_message
+from agentdbg.recording.error_records import described_error
 from agentdbg.recording.facts import RunFacts, meta
 from agentdbg.recording.identity import CallIdentity
 from agentdbg.recording.model_inputs import Clean, store_input
@@ -24,27 +25,19 @@ from agentdbg.recording.pins import MAX_DRAWS_PER_RUN, real_monotonic_ns, real_t
 from agentdbg.recording.request_headers import RequestHeaders
 from agentdbg.recording.scope import Lane, Scope
 from agentdbg.recording.turns import note_turn
+from agentdbg.recording.versions import derive_versions
 from agentdbg.redaction.gate import Gate
 from agentdbg.store.journal import RunWriter
 
 if TYPE_CHECKING:
     from agentdbg.recording.process import Recorder
 
+Complete: TypeAlias = "Callable[[RunRecording], None]"
 _COUNTED = frozenset(("intent", "outcome", "step"))
 _BEGINS = frozenset(("intent", "step"))
 _CALL_KINDS = (Kind.MODEL, Kind.TOOL, Kind.HTTP, Kind.APPROVAL, Kind.RETRIEVAL, Kind.READ)
 _plain = str.__str__
 """The text of a name: a quarter of the time of its ``value``."""
-
-
-@dataclass(slots=True)
-class OpenStep:
-    """An intent that is on disk and waits for its outcome."""
-
-    id: str
-    kind: Kind
-    began: int
-    call: Call | None
 
 
 class RunRecording:
@@ -73,20 +66,35 @@ class RunRecording:
 
     @classmethod
     def start(
-        cls, recorder: Recorder, name: str, *, entry: Mapping[str, object], run_id: str | None = None
+        cls,
+        recorder: Recorder,
+        name: str,
+        *,
+        entry: Mapping[str, object],
+        run_id: str | None = None,
+        complete: Complete | None = None,
     ) -> RunRecording:
         """Create the run's directory and first records.
 
-        The caller saves ``run.json`` when the facts are complete.
+        Args:
+            recorder: Of this process.
+            name: The agent's.
+            entry: What is known of the entry point.
+            complete: Completes the facts, before anything is written; without it the caller saves ``run.json`` then.
         """
         shown = Gate(recorder.key, enabled=recorder.redacting).text(name)
-        facts = RunFacts(run_id or recorder.new_run_id(shown), name, entry=dict(entry))
-        run = cls(recorder, facts)
-        run._writer = run._create()
+        run = cls(recorder, RunFacts(run_id or recorder.new_run_id(shown), name, entry=dict(entry)))
         for number, placeholder in recorder.surrogates:
             run.gate.adopt_int(number, placeholder)
+        if complete is not None:
+            if os.path.lexists(run._directory()):
+                run._take_other_id(recorder.new_writer_id())
+            root_facts.describe(run)
+            complete(run)
+        run._writer = run._create()
         recorder.environment(run)
-        root_facts.describe(run)
+        if complete is None:
+            root_facts.describe(run)
         standard_input.state.belongs_to(run)
         launched.tell("run", run_id=run.run_id)
         return run
@@ -104,18 +112,21 @@ class RunRecording:
         return run
 
     def _create(self) -> RunWriter:
-        recorder, facts = self.recorder, self.facts
+        recorder = self.recorder
         writer_id, hello = recorder.new_writer_id(), recorder.hello(None)
         recorder.prepare_store()
         try:
             return RunWriter.create(recorder.disk, self._directory(), writer_id, hello, self.meta())
         except FileExistsError:
-            recorder.warn(f"a run {facts.run_id!r} exists already: recording under another id")
-            facts.run_id = f"{facts.run_id[:110]}-{writer_id}"
+            self._take_other_id(writer_id)
             return self._create()
         except OSError as error:
             recorder.fault_io(error)
             return RunWriter(recorder.disk, self._directory(), writer_id, hello)
+
+    def _take_other_id(self, tail: str) -> None:
+        self.recorder.warn(f"a run {self.run_id!r} exists already: recording under another id")
+        self.facts.run_id = f"{self.run_id[:110]}-{tail}"
 
     def _directory(self) -> str:
         return f"{self.recorder.store}/runs/{self.facts.run_id}"
@@ -192,7 +203,7 @@ class RunRecording:
         elif result is not None:
             event["result"] = self._writer.store(result)
         if error is not None:
-            event["error"] = self._error(error, holes)
+            event["error"] = described_error(error, self.gate, self._writer, holes)
         if members:
             event.update(members)
         if holes:
@@ -277,21 +288,8 @@ class RunRecording:
         members, lane.input_state = store_input(lane.input_state, base, parts, clean, self._writer, self.gate)
         if rebuilt:
             members["rebuilt"] = True
-        self._derive_versions(lane.input_state.parts)
+        derive_versions(self.facts, lane.input_state.parts)
         return members, cast(str, members["hash"])
-
-    def _derive_versions(self, segments: Sequence[tuple[str, str]]) -> None:
-        for name, kind in (("prompt", "system"), ("tool_schema", "tool_schema")):
-            if name not in self.facts.versions:
-                found = [digest for kind_of_part, digest in segments if kind_of_part == kind]
-                if found:
-                    self.facts.versions[name] = {"value": sha256_hex("".join(found).encode())[:16], "origin": "derived"}
-
-    def derive_route(self, base: str, model: str) -> None:
-        """Version of the model route where none is declared: base URL and model asked for."""
-        if "model_route" not in self.facts.versions:
-            value = sha256_hex(f"{base}\0{model}".encode("utf-8", "surrogatepass"))[:16]
-            self.facts.versions["model_route"] = {"value": value, "origin": "derived"}
 
     # -- the run's own facts ----------------------------------------------------------------------
 
@@ -385,21 +383,6 @@ class RunRecording:
         finally:
             if held:
                 self._lock.release()
-
-    def _error(self, error: BaseException, holes: list[str]) -> dict[str, object]:
-        described: dict[str, object] = {
-            "type": str(type(error).__qualname__),
-            "module": str(type(error).__module__),
-            "message": self.gate.text(error_message(error)),
-        }
-        arguments = self.encode(error_arguments(error))
-        if arguments.holes:
-            holes.append("not replayable from here: the error's arguments cannot be encoded")
-        described["args"] = self._writer.store(arguments.data, arguments.digest)
-        if members := error_members(error, self.gate):
-            state = self.encode(members)
-            described["state"] = self._writer.store(state.data, state.digest)
-        return described
 
     @classmethod
     def after_fork(cls) -> None:

@@ -14,6 +14,7 @@ from agentdbg.redaction.context import FIELD, cookie_values, credentials_of, is_
 from agentdbg.redaction.dull import SMALL_NUMBER, is_dull
 from agentdbg.redaction.engine import scan
 from agentdbg.redaction.keys import RedactionKey, load_key
+from agentdbg.redaction.known_clean import found_by_rules
 from agentdbg.redaction.memory import SHORTEST, Memory, occurrences
 from agentdbg.redaction.numbers import kind_of_digits
 from agentdbg.redaction.placeholder import OPEN, digest12, make, pattern, unescape
@@ -197,7 +198,7 @@ class Gate:
         return [s if "⟦" not in s.value else s._replace(value=text[s.start : s.end]) for s in spans]
 
     def _find(self, masked: str) -> list[Span]:
-        spans = scan(masked, self._rules, self._seconds)
+        spans = scan(masked, self._rules, self._seconds) if self._rules else found_by_rules(masked, self._seconds)
         return merge(self._memory.find(masked) + spans, masked) if self._memory.order else spans
 
     def commit(self, span: Span, *, bare: bool = False) -> str:

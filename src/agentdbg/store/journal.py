@@ -124,12 +124,9 @@ class RunWriter:
         known = self._refs.get(digest)
         if known is not None:
             return known
-        large = len(data) > LARGE_BODY
-        offset = self._large(digest, data) if large else self._small(digest, data)
-        ref: dict[str, object] = {"sha256": digest, "size": len(data)}
-        if large:
-            ref["file"] = f"large/{digest}"
-        elif offset >= 0:
+        ref = reference(data, digest)
+        offset = self._large(digest, data) if "file" in ref else self._small(digest, data)
+        if offset >= 0:
             ref["offset"] = offset
         if offset == LOST:
             return ref
@@ -193,6 +190,12 @@ class RunWriter:
             return QUEUED
         self._lost += 1
         return LOST
+
+
+def reference(data: bytes, digest: str) -> dict[str, object]:
+    """A reference to a body of that hash, stored or still to be stored: without its place in a file of many."""
+    ref: dict[str, object] = {"sha256": digest, "size": len(data)}
+    return {**ref, "file": f"large/{digest}"} if len(data) > LARGE_BODY else ref
 
 
 def ref_members(ref: BodyRef) -> dict[str, object]:

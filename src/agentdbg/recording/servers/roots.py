@@ -14,8 +14,10 @@ from agentdbg.recording.calls import ReplayStop
 from agentdbg.recording.pins import real_monotonic_ns, real_time
 from agentdbg.recording.run import OpenStep, RunRecording
 from agentdbg.recording.scope import Lane, Scope, Unbegun
+from agentdbg.store.journal import reference
 
 if TYPE_CHECKING:
+    from agentdbg.recording.encoding import Encoded
     from agentdbg.recording.process import Recorder
 
 MOST_DRAWS = 5_000
@@ -172,18 +174,22 @@ class ServedRoot:
         number = recorder.begin_root()
         name = self._source.name()
         self._beginning = True
+        encoded: Encoded
+
+        def complete(run: RunRecording) -> None:
+            nonlocal encoded
+            run.root, run.drawing = self._lane, self.drawing
+            run.facts.root = number
+            run.facts.started_at = self._began[0]
+            encoded = run.encode(dict(self._source.arguments(run)))
+            body = reference(encoded.data, encoded.digest)  # it is stored with the step below
+            run.facts.entry = recorder.guard(partial(self._source.entry, run, body, encoded.holes), {"args": body})
+
         try:
-            run = RunRecording.start(recorder, name, entry={})
+            run = RunRecording.start(recorder, name, entry={}, complete=complete)
         finally:
             self._beginning = False
-        run.root, run.drawing = self._lane, self.drawing
-        facts = run.facts
-        facts.root = number
-        facts.started_at, began = self._began
-        encoded = run.encode(dict(self._source.arguments(run)))
-        body = run.body(encoded.data)
-        facts.entry = recorder.guard(partial(self._source.entry, run, body, encoded.holes), {"args": body})
-        run.save()
+        began = self._began[1]
         self._lane.events -= 1
         step = run.begin(Scope(run, None, self._lane), Kind.AGENT, name, encoded)
         step.began = began
