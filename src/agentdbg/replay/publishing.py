@@ -21,7 +21,9 @@ _STORE_JSON = '{"format":"0.1"}\n'
 _MAX_STEM = 100
 
 
-def publish(made: Path, store: RunStore, outcome: Outcome, entry: Mapping[str, Json]) -> tuple[str, Path]:
+def publish(
+    made: Path, store: RunStore, outcome: Outcome, entry: Mapping[str, Json], tags: Mapping[str, str] | None = None
+) -> tuple[str, Path]:
     """Move a replay's record into a store, under the next free id; into the user's own where that cannot be.
 
     Args:
@@ -29,11 +31,14 @@ def publish(made: Path, store: RunStore, outcome: Outcome, entry: Mapping[str, J
         store: Where it should go.
         outcome: Written into ``run.json``.
         entry: How the source run is started: so is the replay.
+        tags: Tags that it gets beside those of the program.
 
     Returns:
         The replay's run id, and the store it is in.
     """
     members = _members(made, outcome, entry)
+    if tags:
+        members["tags"] = {**mapping(members.get("tags")), **tags}
     wanted = Path(os.path.expanduser(store.location()))
     own = data_dir() / "store"
     for target in (wanted, own):

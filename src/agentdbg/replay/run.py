@@ -61,6 +61,7 @@ class ReplayOptions:
         code: ``current``: the code as it is now. ``recorded``: commit, difference and untracked files of the record.
         moves: Beginnings of recorded paths, or ``{root}`` and the like, each with what stands there on this machine.
         env: Further variables for the child; they are not recorded.
+        tags: Tags that the replay gets.
     """
 
     guard: str
@@ -71,6 +72,7 @@ class ReplayOptions:
     code: str = CURRENT
     moves: Sequence[tuple[str, str]] = ()
     env: Mapping[str, str] = field(default_factory=dict)
+    tags: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_elsewhere(self) -> bool:
@@ -253,7 +255,7 @@ def _replay(
     outcome = judge(source, made, tape, report)
     if start is not None and start.problems:
         outcome = replace(outcome, notes=(*outcome.notes, *start.problems))
-    published, place = publish(made, options.store, outcome, published_entry(source))
+    published, place = publish(made, options.store, outcome, published_entry(source), options.tags)
     if str(place) != options.store.location():
         outcome = replace(outcome, notes=(*outcome.notes, f"{options.store.location()} cannot be written: see {place}"))
     return replace(outcome, replay_run=published, store=str(place))
