@@ -19,6 +19,7 @@ COMMANDS: Final[dict[str, str]] = {
     "diff": "agentdbg.cli.diff",
     "replay": "agentdbg.cli.replay",
     "ask": "agentdbg.cli.ask",
+    "verify": "agentdbg.cli.verify",
     "export": "agentdbg.cli.export",
     "pack": "agentdbg.cli.pack",
     "unpack": "agentdbg.cli.unpack",

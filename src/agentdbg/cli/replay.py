@@ -121,7 +121,7 @@ def command(
     tolerate = invocation.settings.items("replay.tolerate")
     with closing(invocation.resolve(run, store)) as opened:
         source = _own_format(opened)
-        target = _target(invocation, store)
+        target = publishing_store(invocation, store)
         options = engine.ReplayOptions(guard, seconds, trust, tolerate, target, code, moves, env)
         try:
             if regression:
@@ -181,7 +181,7 @@ def _own_format(source: RunSource) -> DirectoryRunSource:
     return source
 
 
-def _target(invocation: Invocation, store: RunStore) -> RunStore:
+def publishing_store(invocation: Invocation, store: RunStore) -> RunStore:
     """Where the replay goes: the run's own store, or the user's where that is shipped or read-only."""
     location = store.location()
     shipped = os.path.realpath(location) == os.path.realpath(demo_runs_dir())

@@ -96,4 +96,7 @@ MESSAGES: Final[dict[str, str]] = {
     "step.status": "状态",
     "twin.chosen": "对照运行 {run}:{why}",
     "unpack.done": "已将 {run} 解包到 {store}",
+    "verify.nothing": "没有可验证的运行：{store} 中没有可回放的成功运行",
+    "verify.is_passed": "通过：{of} 个运行中 {passed} 个完全一致",
+    "verify.is_failed": "失败：{of} 个运行中 {passed} 个完全一致",
 }
