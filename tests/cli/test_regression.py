@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from agentdbg.cli.main import main
 from agentdbg.demo import desk, refund_desk
 from agentdbg.demo.server import DemoServer
 from tests.support.program import agentdbg, document
@@ -48,9 +49,9 @@ class Incident:
         return desk.message_count(str(self.place / "desk"))
 
 
-@pytest.fixture(scope="module")
-def incident(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Incident]:
-    place = tmp_path_factory.mktemp("incident")
+@pytest.fixture
+def incident(tmp_path: Path) -> Iterator[Incident]:
+    place = tmp_path
     program = place / "refund_program.py"
     program.write_text(Path(refund_desk.__file__).read_text(encoding="utf-8"), encoding="utf-8")
     with DemoServer() as server:
@@ -106,13 +107,16 @@ def test_the_incident_is_reproduced_mended_and_tried_again_without_a_refund(inci
     assert incident.server.calls == before[2] + 2
 
 
-def test_the_plan_says_what_would_happen_to_every_call(incident: Incident) -> None:
-    lines = incident.replay("--regression", "--from", "14", "--plan")["plan"]
-    by_number = {line.partition(":")[0]: line for line in lines}
-    assert "serve: before the checkpoint" in by_number["11"]
-    assert "live: models" in by_number["14"]
-    assert "dry run" in by_number["16"]
-    assert any(line.startswith("open: 127.0.0.1:") for line in lines)
+SHIPPED = ("refund-incident", "--store", "demo", "--guard", "audit")
+
+
+def test_the_plan_says_what_would_happen_to_every_call() -> None:
+    found = document("replay", *SHIPPED, "--regression", "--from", "14", "--plan")
+    rows = {row["step"]: (row["what"], row["why"]) for row in found["plan"]}
+    assert rows[11][0] == "serve" and "before the checkpoint" in rows[11][1]
+    assert rows[14][0] == "live"
+    assert rows[16][0] == "serve" and "dry run" in rows[16][1]
+    assert any("127.0.0.1" in remark["text"] for remark in found["remarks"] if remark["about"] == "open")
 
 
 @pytest.mark.parametrize(
@@ -129,13 +133,14 @@ def test_the_plan_says_what_would_happen_to_every_call(incident: Incident) -> No
         (("--regression", "--sandbox", "none"), 2, "declare [sandbox.none]"),
         (("--regression", "--pin", "pay="), 2, "TOOL or TOOL=RUN2"),
         (("--regression", "--prefix", "restore"), 3, "not built yet"),
-        (("--regression", "--from", "21"), 3, "the bank has the refund"),
+        (("--regression", "--from", "18"), 3, "the bank has the refund"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_line(
-    incident: Incident, options: tuple[str, ...], status: int, words: str
+    options: tuple[str, ...], status: int, words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    done = agentdbg("replay", "incident", *options, *incident.options, cwd=incident.place)
-    assert (done.returncode, done.stdout) == (status, "")
-    assert words in done.stderr
-    assert done.stderr.count("\n") == 1
+    assert main(["replay", *SHIPPED, *options]) == status
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert words in said.err
+    assert said.err.count("\n") == 1

@@ -21,7 +21,7 @@ from agentdbg.model.records import Effect, Kind
 from agentdbg.recording.calls import Call
 from agentdbg.replay.cassette import RecordedCall
 from agentdbg.replay.outcome import Outcome
-from agentdbg.replay.regression import RegressionOptions, plan, regression
+from agentdbg.replay.regression import RegressionOptions, regression
 from agentdbg.replay.run import ReplayOptions
 from agentdbg.store.address import open_store
 from tests.support.replay_lab import EffectServer, ReplayLab
@@ -170,16 +170,6 @@ class RegressionLab(ReplayLab):
                 return regression(source, RegressionOptions(common, **options))
             finally:
                 source.close()
-
-    def plan(self, address: str = "run-1", **options: Any) -> list[str]:
-        """The plan of such a replay."""
-        source = self.run(address)
-        try:
-            return plan(
-                source, RegressionOptions(ReplayOptions("audit", 60, False, (), open_store(str(self.store))), **options)
-            )
-        finally:
-            source.close()
 
 
 @contextmanager

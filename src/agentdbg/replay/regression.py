@@ -25,7 +25,7 @@ from agentdbg.replay.prefix import cut_before
 from agentdbg.replay.publishing import publish
 from agentdbg.replay.regression_lane import Arrangement, Lane, Person, facts_of, routes, run_lane
 from agentdbg.replay.regression_verdict import Sample, judge_sample, with_lineage
-from agentdbg.replay.run import ReplayOptions, ReplayRefused, Scratch, never_started, obstacles_to, uncovered_lines
+from agentdbg.replay.run import ReplayOptions, ReplayRefused, Scratch, never_started, obstacles_to
 from agentdbg.replay.sandbox import Sandbox
 from agentdbg.replay.spec import mapping
 from agentdbg.replay.stability import Conclusion, conclusion_of, is_decided, stability_of
@@ -68,21 +68,6 @@ class RegressionOptions:
     intents: tuple[Intent, ...] = ()
     sandbox: Sandbox | None = None
     person: Person | None = field(default=None, compare=False)
-
-
-def plan(source: DirectoryRunSource, options: RegressionOptions) -> list[str]:
-    """What would happen to every recorded call if it were made again, one line each; what stands in the way first."""
-    source.index(None)
-    lines = [*uncovered_lines(source), *(f"! {problem}" for problem in obstacles_to(source))]
-    tape = cassettes.build(source)
-    lines += [f"! missing: {what}" for what in tape.missing]
-    redacted = sum(1 for body in tape.bodies.values() if _PLACEHOLDER in body)
-    lines += [f"! {redacted} served values are redacted: a live model gets the placeholders"] if redacted else []
-    foreseen = foreseen_calls(source, tape, options)
-    lines.append(f"open: {', '.join(foreseen.open_for) or 'nothing'}; tools that are declared to read, while they run")
-    lines += [f"edited: {edit.words()}" for edit in options.edits]
-    lines += [f"{step.n}: {step.kind} {step.name}: {what}: {why}" for step, what, why in foreseen.calls]
-    return lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,4 +370,4 @@ def _distinct(items: Sequence[Mapping[str, object]]) -> tuple[Mapping[str, objec
     return tuple(kept.values())
 
 
-__all__ = ["Pin", "RegressionOptions", "plan", "regression"]
+__all__ = ["Pin", "RegressionOptions", "regression"]
