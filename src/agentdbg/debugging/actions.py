@@ -13,10 +13,15 @@ class Place(StrEnum):
     RUNS = "runs"
     DEBUGGER = "debugger"
     SIDE = "side by side"
+    PLAN = "replay dialog"
+    REPLAY = "live replay"
 
 
 class Owner(StrEnum):
-    """Who carries an action out: the session, headless, or the screen, which knows focus and size."""
+    """Who carries an action out: the place's own session, headless, or the screen, which knows focus and size.
+
+    The session is of the run, of the replay dialog, or of the live replay.
+    """
 
     SESSION = "session"
     SCREEN = "screen"
@@ -47,11 +52,15 @@ class Action:
     label: str = ""
 
 
-_ALL: Final = (Place.RUNS, Place.DEBUGGER, Place.SIDE)
+_ALL: Final = (Place.RUNS, Place.DEBUGGER, Place.SIDE, Place.PLAN, Place.REPLAY)
+_PANNED: Final = (Place.RUNS, Place.DEBUGGER, Place.SIDE, Place.REPLAY)
 _BOTH: Final = (Place.RUNS, Place.DEBUGGER)
 _DETAIL: Final = (Place.DEBUGGER, Place.SIDE)
 _RUNS: Final = (Place.RUNS,)
 _SIDE: Final = (Place.SIDE,)
+_PLAN: Final = (Place.PLAN,)
+_REPLAY: Final = (Place.REPLAY,)
+_TWO_PANES: Final = (Place.DEBUGGER, Place.SIDE, Place.PLAN, Place.REPLAY)
 _SCREEN: Final = Owner.SCREEN
 
 # One action, one line.
@@ -87,6 +96,36 @@ ACTIONS: Final[tuple[Action, ...]] = (
            label="second"),
     Action("side.view", ("v",), "differences side by side, unified or as a table", "View", "cycle_view", _SCREEN, _SIDE,
            label="layout"),
+    Action("replay", ("r",), "replay this run: choose how, see the plan", "Replay", "open_replay", _SCREEN,
+           label="replay"),
+    Action("replay.edited", ("R",), "replay with a value edited", "Replay", "open_replay_edited", _SCREEN),
+    Action("plan.start", ("enter",), "start the replay", "Replay", "start", _SCREEN, _PLAN, label="start"),
+    Action("plan.change", ("l", "right", "space"), "next value of the choice", "Replay", "change", places=_PLAN,
+           label="change"),
+    Action("plan.change_back", ("h", "left"), "previous value of the choice", "Replay", "change_back", places=_PLAN),
+    Action("plan.edit", ("e",), "add an edit: STEP:PATH=JSON (empty: remove all)", "Replay", "open_edit", _SCREEN,
+           _PLAN, label="edit"),
+    Action("live.pause", ("P",), "pause before the next call", "Replay", "pause", places=_REPLAY, label="pause"),
+    Action("live.step", ("n", "F10"), "let one call go, pause before the next", "Replay", "step", places=_REPLAY,
+           label="step"),
+    Action("live.continue", ("c", "F5"), "continue to the next breakpoint", "Replay", "cont", places=_REPLAY,
+           label="continue"),
+    Action("live.run_to", ("T",), "run to the selected step", "Replay", "run_to_here", places=_REPLAY,
+           label="run to"),
+    Action("live.stop", ("x",), "stop the replay; what there is of it is kept", "Replay", "stop", places=_REPLAY,
+           label="stop"),
+    Action("live.breakpoint", ("B", "F9"), "breakpoint on calls of this kind and name", "Replay",
+           "toggle_breakpoint", places=_REPLAY),
+    Action("live.break_error", ("E",), "breakpoint on calls that failed while recording", "Replay",
+           "toggle_error_stop", places=_REPLAY),
+    Action("live.break_divergence", ("D",), "breakpoint on the first divergence", "Replay",
+           "toggle_divergence_stop", places=_REPLAY),
+    Action("live.inspect", ("!",), "pdb where it is paused: p NAME, w, up, any expression", "Replay", "open_inspect",
+           _SCREEN, _REPLAY, label="pdb"),
+    Action("live.answer", ("a",), "answer what the replay asks", "Replay", "open_answer", _SCREEN, _REPLAY),
+    Action("live.follow", ("F",), "follow where the replay is", "Replay", "toggle_follow", places=_REPLAY),
+    Action("live.open", ("enter",), "when it is over: both runs side by side", "Replay", "open_result", _SCREEN,
+           _REPLAY, label="open"),
     Action("state.change", ("a",), "last change of the selected state field, backward in time", "Step", "last_change",
            _SCREEN),
     Action("follow", ("F",), "follow the tail of a live run", "Step", "toggle_follow", label="follow"),
@@ -100,8 +139,8 @@ ACTIONS: Final[tuple[Action, ...]] = (
     Action("run.reload", ("ctrl+l",), "read the store again", "Runs", "reload", _SCREEN, _RUNS),
     Action("row.down", ("j", "down"), "next row", "Move", "row_down", _SCREEN, _ALL),
     Action("row.up", ("k", "up"), "previous row", "Move", "row_up", _SCREEN, _ALL),
-    Action("pan.left", ("h", "left"), "pan left", "Move", "pan_left", _SCREEN, _ALL),
-    Action("pan.right", ("l", "right"), "pan right", "Move", "pan_right", _SCREEN, _ALL),
+    Action("pan.left", ("h", "left"), "pan left", "Move", "pan_left", _SCREEN, _PANNED),
+    Action("pan.right", ("l", "right"), "pan right", "Move", "pan_right", _SCREEN, _PANNED),
     Action("row.first", ("g", "home"), "first row", "Move", "first_row", _SCREEN, _ALL),
     Action("row.last", ("G", "end"), "last row (follows when live)", "Move", "last_row", _SCREEN, _ALL),
     Action("page.down", ("pagedown",), "page down", "Move", "page_down", _SCREEN, _ALL),
@@ -113,8 +152,9 @@ ACTIONS: Final[tuple[Action, ...]] = (
     Action("filter", ("f",), "show only the steps that hold some words, as you type", "Search", "open_filter", _SCREEN),
     Action("search.next", (".",), "next hit", "Search", "next_hit"),
     Action("search.previous", (",",), "previous hit", "Search", "previous_hit"),
-    Action("focus", ("tab",), "move between steps and detail", "View", "switch_focus", _SCREEN, _DETAIL, label="focus"),
-    Action("focus.back", ("shift+tab",), "move between detail and steps", "View", "switch_focus", _SCREEN, _DETAIL),
+    Action("focus", ("tab",), "move between steps and detail", "View", "switch_focus", _SCREEN, _TWO_PANES,
+           label="focus"),
+    Action("focus.back", ("shift+tab",), "move between detail and steps", "View", "switch_focus", _SCREEN, _TWO_PANES),
     Action("tab.summary", ("0",), "Summary: task, answer, effects, holes", "View", "show_summary", _SCREEN),
     Action("tab.input", ("1",), "Input: segments of a model call, arguments of a tool", "View", "show_input", _SCREEN),
     Action("tab.output", ("2",), "Output: answer, tool calls, stop reason, usage", "View", "show_output", _SCREEN),
@@ -123,7 +163,8 @@ ACTIONS: Final[tuple[Action, ...]] = (
     Action("tab.diff", ("5",), "Diff: this step beside its mate in the compared run", "View", "show_diff", _SCREEN),
     Action("tab.versions", ("6",), "Versions: code, prompts, models, environment", "View", "show_versions", _SCREEN),
     Action("tab.raw", ("7",), "Raw: the record and its bodies as stored", "View", "show_raw", _SCREEN),
-    Action("zoom", ("z",), "zoom the focused pane", "View", "toggle_zoom", _SCREEN, _DETAIL, label="zoom"),
+    Action("zoom", ("z",), "zoom the focused pane", "View", "toggle_zoom", _SCREEN,
+           (Place.DEBUGGER, Place.SIDE, Place.REPLAY), label="zoom"),
     Action("expand", ("enter",), "open or close a section; go to the detail", "View", "open_close", _SCREEN, _DETAIL),
     Action("wrap", ("\\",), "wrap long lines or pan them", "View", "toggle_wrap", _SCREEN, _DETAIL),
     Action("copy", ("y",), "copy: value, path, curl, Python, command; again: the value", "Copy", "open_copies", _SCREEN,

@@ -18,7 +18,7 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from agentdbg.model.records import Json, Step
 from agentdbg.model.safe_text import safe_block
@@ -26,6 +26,7 @@ from agentdbg.redaction.gate import Gate
 from agentdbg.replay.cassette import served_steps
 from agentdbg.replay.child_process import ControlPair, Watch
 from agentdbg.replay.outcome import Outcome
+from agentdbg.replay.regression import RegressionOptions, regression
 from agentdbg.replay.run import NotReplayable, ReplayOptions, ReplayRefused, exact
 from agentdbg.replay.session_events import (
     CallAt,
@@ -46,18 +47,11 @@ from agentdbg.store.reader import DirectoryRunSource
 LOG_SECONDS: Final = 0.05
 LOG_BYTES: Final = 16 * 1024
 """Of what is printed faster than this between two events only the end is told."""
-Runner: TypeAlias = "Callable[[DirectoryRunSource, ReplayOptions, Watch], Outcome]"
-_RUNNERS: Final[dict[str, Runner]] = {"exact": exact}
 _running: weakref.WeakSet[ReplaySession] = weakref.WeakSet()
 
 
 class CannotDo(Exception):
     """What was asked of a running replay cannot be; the message says why."""
-
-
-def modes() -> tuple[str, ...]:
-    """The kinds of replay that there are."""
-    return tuple(_RUNNERS)
 
 
 def abort_all() -> None:
@@ -72,8 +66,7 @@ class ReplaySession:
     def __init__(
         self,
         source: DirectoryRunSource,
-        options: ReplayOptions,
-        mode: str = "exact",
+        options: ReplayOptions | RegressionOptions,
         *,
         pause: bool = False,
         stops: Sequence[Mapping[str, Json]] = (),
@@ -83,15 +76,13 @@ class ReplaySession:
 
         Args:
             source: The recorded run; stays open until the replay is over.
-            options: As of a replay that nobody watches.
-            mode: ``exact``.
+            options: As of a replay that nobody watches; they say which kind it is.
             pause: Hold the first call.
             stops: Breakpoints: ``kind``, ``name``, ``error: true``, ``divergence: true``; all members of one must hold.
             listener: Called with every event, from the replay's threads; else they wait for `events`.
         """
         self.source = source
-        self.mode = mode
-        self._runner = _RUNNERS[mode]
+        self.mode = "regression" if isinstance(options, RegressionOptions) else "exact"
         self._options = options
         self._settings: dict[str, object] = {"pause": pause, "target": None, "stops": [dict(stop) for stop in stops]}
         self._listener = listener
@@ -227,7 +218,7 @@ class ReplaySession:
 
     def _run(self) -> None:
         try:
-            outcome = self._runner(self.source, self._options, _Watching(self))
+            outcome = self._outcome(_Watching(self))
         except Exception as problem:  # told, and raised in `wait`
             self._raised = problem
             told = isinstance(problem, ReplayRefused | NotReplayable)
@@ -243,11 +234,15 @@ class ReplaySession:
         _running.discard(self)
         self._tell(ended)
 
+    def _outcome(self, watch: Watch) -> Outcome:
+        if isinstance(self._options, RegressionOptions):
+            return regression(self.source, self._options, watch)
+        return exact(self.source, self._options, watch)
+
     def _send(self, command: Mapping[str, object], **settings: object) -> None:
         with self._lock:
-            if self._control is None:
-                self._settings.update(settings)
-            else:
+            self._settings.update(settings)  # for what is started yet: the next sample of a regression replay
+            if self._control is not None:
                 self._control.send(command)
 
     def _one(self, call: str | None) -> Paused:
@@ -318,6 +313,8 @@ class _Watching:
     def attached(self, control: ControlPair, made: Path) -> None:
         with self._session._lock:
             self._session._control = control
+            self._session._held.clear()
+            self._session._passed.clear()
         self._session._tell(Started(made))
 
     def heard(self, message: Mapping[str, Any]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from textual.message import Message
 
@@ -13,6 +14,10 @@ from agentdbg.debugging.filtering import Filtered
 from agentdbg.debugging.hunt import Hunt
 from agentdbg.debugging.overview import Overview
 from agentdbg.model.records import RunSummary
+
+if TYPE_CHECKING:
+    from agentdbg.debugging.replay_wish import Wish
+    from agentdbg.replay.plan import Plan
 
 
 class Woken(Message):
@@ -90,3 +95,25 @@ class RunsListed(Message):
     runs: list[RunSummary]
     done: bool
     problem: str = ""
+
+
+@dataclass
+class Planned(Message):
+    """The plan of a replay has been made.
+
+    Attributes:
+        wish: What it is the plan of; a newer wish makes it stale.
+        problem: Why it could not be made, in words.
+    """
+
+    wish: Wish
+    plan: Plan | None
+    problem: str = ""
+
+
+class ReplayNews(Message):
+    """Something has happened in a running replay; many of these count as one."""
+
+    def can_replace(self, message: Message) -> bool:
+        """A newer one makes an older one needless."""
+        return isinstance(message, ReplayNews)

@@ -25,6 +25,7 @@ from agentdbg.ui.comparing import Comparing
 from agentdbg.ui.keymap import bindings_of
 from agentdbg.ui.messages import Compared, FilteredSteps, Gathered, Hunted, Sifted, Woken
 from agentdbg.ui.noting import StepNotes
+from agentdbg.ui.replaying import open_dialog
 from agentdbg.ui.screens.panes import WIDE, PanesScreen
 from agentdbg.ui.status import status_spans
 from agentdbg.ui.tailing import Tail
@@ -345,6 +346,14 @@ class DebuggerScreen(PanesScreen):
 
     def _show_columns(self) -> None:
         self.query_one("#columns", Bar).show(header_row(compared=self.session.diffs.compared is not None))
+
+    def open_replay(self) -> None:
+        """Ask how to replay this run."""
+        self.say(open_dialog(self), Tone.WARN)
+
+    def open_replay_edited(self) -> None:
+        """Ask how to replay this run from an edited value."""
+        self.say(open_dialog(self, edit=True), Tone.WARN)
 
     def open_note(self) -> None:
         """Ask what to write on the selected step."""

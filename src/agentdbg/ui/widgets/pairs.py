@@ -16,7 +16,7 @@ from agentdbg.ui.text import Palette, segments
 from agentdbg.ui.widgets.lines import LineView
 from agentdbg.ui.widgets.steps import KIND_TONES
 
-_SIGN: Final = 13
+SIGN_WIDTH: Final = 13
 _ANSWER_TONES = {"yes": Tone.WARN, "no": Tone.DIM, "unknown": Tone.PLAIN}
 QUESTIONS = {
     "versions": "versions",
@@ -85,12 +85,12 @@ class AnswerList(LineView):
 
 def head_row(left: str, right: str, width: int) -> list[Span]:
     """The two runs' ids above their columns."""
-    half = _half(width)
+    half = half_width(width)
     return [
-        span(f"  {'differs':<{_SIGN}}", Tone.DIM),
-        span(f"{_fit('- ' + left, half)}", Tone.LABEL),
+        span(f"  {'differs':<{SIGN_WIDTH}}", Tone.DIM),
+        span(f"{fit('- ' + left, half)}", Tone.LABEL),
         span(" │ ", Tone.DIM),
-        span(_fit("+ " + right, half), Tone.LABEL),
+        span(fit("+ " + right, half), Tone.LABEL),
     ]
 
 
@@ -99,20 +99,21 @@ def pair_row(compared: ComparedRun, place: int, width: int, *, here: bool) -> li
     sign, word = compared.pairs[place].sign, compared.word(place)
     first = compared.parting_place == place
     telling = compared.is_telling(place)
-    label = f"{'≠' if first else sign} {word}"[: _SIGN - 1]
+    label = f"{'≠' if first else sign} {word}"[: SIGN_WIDTH - 1]
     tone = Tone.ERROR if first else sign_tone(sign) if telling else Tone.DIM
     left, right = compared.steps_at(place)
-    half = _half(width)
+    half = half_width(width)
     return [
         span("› " if here else "  ", Tone.ACCENT),
-        span(f"{label:<{_SIGN}}", tone),
-        *_side(left, half, telling=telling),
+        span(f"{label:<{SIGN_WIDTH}}", tone),
+        *side_spans(left, half, telling=telling),
         span(" │ ", Tone.DIM),
-        *_side(right, half, telling=telling),
+        *side_spans(right, half, telling=telling),
     ]
 
 
-def _side(step: Step | None, half: int, *, telling: bool) -> list[Span]:
+def side_spans(step: Step | None, half: int, *, telling: bool) -> list[Span]:
+    """One step in a column of that many cells."""
     if step is None:
         return [span(" " * half)]
     took = duration_words(step.latency_ms) if step.latency_ms is not None and half > 44 else ""
@@ -121,15 +122,17 @@ def _side(step: Step | None, half: int, *, telling: bool) -> list[Span]:
     return [
         span(f"{step.n:>4} ", Tone.DIM),
         span(f"{step.kind:<11}", KIND_TONES.get(step.kind, Tone.STRUCTURE)),
-        span(_fit(name, max(room, 1)), Tone.PLAIN if telling else Tone.DIM),
+        span(fit(name, max(room, 1)), Tone.PLAIN if telling else Tone.DIM),
         span(f"{took:>7}" if took else "", Tone.DIM),
     ]
 
 
-def _half(width: int) -> int:
-    return max((width - 2 - _SIGN - 3 - 1) // 2, 20)
+def half_width(width: int) -> int:
+    """Cells of each column of a list of pairs."""
+    return max((width - 2 - SIGN_WIDTH - 3 - 1) // 2, 20)
 
 
-def _fit(text: str, width: int) -> str:
+def fit(text: str, width: int) -> str:
+    """A text in exactly so many cells."""
     text = safe_line(text)
     return f"{set_cell_size(text, width - 1)}…" if cell_len(text) > width else set_cell_size(text, width)

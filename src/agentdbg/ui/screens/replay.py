@@ -1,0 +1,202 @@
+"""A running replay: recorded steps and the replay's beside them, where it stands, what it prints, and its end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import ClassVar, Final, cast
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Container, Vertical
+
+from agentdbg.debugging.actions import Action, Owner, Place
+from agentdbg.debugging.document import Tone, span
+from agentdbg.debugging.replay_pages import MODE_WORDS, live_document, state_spans
+from agentdbg.debugging.replay_wish import ReplayDialog
+from agentdbg.debugging.session import Session
+from agentdbg.ui.keymap import bindings_of
+from agentdbg.ui.messages import ReplayNews
+from agentdbg.ui.screens.base import ActionScreen
+from agentdbg.ui.widgets.bars import Bar, KeyBar
+from agentdbg.ui.widgets.body import BodyView
+from agentdbg.ui.widgets.lines import LineView
+from agentdbg.ui.widgets.pairs import head_row
+from agentdbg.ui.widgets.prompt import Prompt
+from agentdbg.ui.widgets.replaying import LivePairs
+
+LOOK_SECONDS: Final = 0.25
+
+
+class ReplayScreen(ActionScreen):
+    """One replay."""
+
+    PLACE: ClassVar[Place] = Place.REPLAY
+    BINDINGS = bindings_of(Place.REPLAY)
+
+    def __init__(self, dialog: ReplayDialog) -> None:
+        """Start what a dialog asked for; the screen ends it when it goes."""
+        self.live = dialog.live(self._wake)
+        super().__init__()
+        self._guard = dialog.wish.guard
+        self._run_id = dialog.run_id
+        self._list = LivePairs(self.live, id="pairs")
+        self._body = BodyView(id="body")
+        self._leaving = False
+
+    def compose(self) -> ComposeResult:
+        """Status, steps, detail, prompt, keys."""
+        yield Bar(id="status")
+        with Container(id="panes"):
+            with Vertical(id="steps-pane"):
+                yield Bar(id="columns")
+                yield self._list
+            with Vertical(id="detail-pane"):
+                yield self._body
+        yield Prompt(id="prompt")
+        yield KeyBar(id="keys")
+
+    def on_mount(self) -> None:
+        """Start."""
+        self.show_keys()
+        self._list.focus()
+        self.present()
+        self.live.start()
+        self._timer = self.set_interval(LOOK_SECONDS, self.take_in)
+
+    def on_unmount(self) -> None:
+        """End the replay; what there is of it is kept."""
+        self.live.close()
+
+    @property
+    def lines(self) -> LineView:
+        """The focused list."""
+        return self._body if self._body.has_focus else self._list
+
+    def _method_of(self, action: Action) -> Callable[[], object]:
+        if action.owner is Owner.SCREEN:
+            return super()._method_of(action)
+        return partial(self._do, cast("Callable[[], object]", getattr(self.live, action.method)))
+
+    def _do(self, method: Callable[[], object]) -> None:
+        """Do a replay's action and show what comes of it."""
+        self.live.cursor = self._list.cursor
+        self._leaving = False
+        method()
+        self.present()
+        if self.live.message:
+            self.say(self.live.message)
+
+    def _wake(self) -> None:
+        self.post_message(ReplayNews())
+
+    @on(ReplayNews)
+    def take_in(self) -> None:
+        """Show what happened since."""
+        if not self.is_attached:
+            return
+        before = (self.live.state, self.live.question)
+        self.live.cursor = self._list.cursor
+        self.live.take_in()
+        self.present()
+        if self.live.ended is not None:
+            self._timer.stop()
+        if self.live.question is not None and before[1] is None:
+            self.open_answer()
+        if (self.live.state, self.live.question) != before:
+            self._body.scroll_to(y=0, animate=False, immediate=True)
+
+    def present(self) -> None:
+        """Show steps, detail and status."""
+        live = self.live
+        self._list.update_lines()
+        self._list.move_cursor(live.cursor, tell=False)
+        self._body.show("live", live_document(live), keep_place=True)
+        place = f"{self._list.cursor + 1}/{len(live.pairs)} "
+        left = [span(MODE_WORDS[live.mode], Tone.WARN), span(" "), span(self._run_id, Tone.STRONG), span("  ")]
+        right = [span(f"guard {self._guard}  ", Tone.DIM), span(place, Tone.DIM)]
+        self.query_one("#status", Bar).show([*left, *state_spans(live)], right)
+        replay = live.outcome.replay_run if live.outcome is not None else None
+        self.query_one("#columns", Bar).show(head_row(self._run_id, replay or "replay", self._list.size.width))
+
+    def on_resize(self) -> None:
+        """Columns change their width."""
+        self.call_after_refresh(self.present)
+
+    @on(LineView.Moved, "#pairs")
+    def _select(self, _event: LineView.Moved) -> None:
+        self.live.cursor = self._list.cursor
+        self.live.follow = self.live.follow and self.live.ended is not None
+        self.present()
+
+    @on(LineView.Chosen)
+    def _choose(self, _event: LineView.Chosen) -> None:
+        self.open_result()
+
+    # Actions
+
+    def switch_focus(self) -> None:
+        """From the steps to the detail and back."""
+        target = self._list if self._body.has_focus else self._body
+        if self.has_class("-zoomed"):
+            self._zoom_on(target)
+        target.focus()
+
+    def toggle_zoom(self) -> None:
+        """Give the focused pane the whole screen, or share it again."""
+        self._zoom_on(None if self.has_class("-zoomed") else self.lines)
+
+    def _zoom_on(self, pane: LineView | None) -> None:
+        self.set_class(pane is not None, "-zoomed")
+        self.query_one("#steps-pane").display = pane is not self._body
+        self.query_one("#detail-pane").display = pane is not self._list
+
+    def open_inspect(self) -> None:
+        """Ask for a line of pdb."""
+        if self.live.held:
+            self.query_one(Prompt).ask("inspect", "(pdb)")
+        else:
+            self.say("the replay has to be paused for that: P pauses before the next call")
+
+    def open_answer(self) -> None:
+        """Ask what the replay asks."""
+        asked = self.live.question
+        if asked is None:
+            self.say("the replay asks nothing")
+        else:
+            words = "decision (empty: nobody decides)" if asked.about == "approval" else "type yes to make it"
+            self.query_one(Prompt).ask("answer", words)
+
+    @on(Prompt.Entered)
+    def _entered(self, event: Prompt.Entered) -> None:
+        self.close_prompt()
+        if event.purpose == "inspect" and event.text.strip():
+            self._do(partial(self.live.inspect, event.text))
+        elif event.purpose == "answer":
+            self._do(partial(self.live.answer, event.text))
+
+    def open_result(self) -> None:
+        """Both runs side by side, at the first difference; in the detail: open or close a section."""
+        if self._body.has_focus and self.live.ended is None:
+            self._body.toggle()
+        elif self.live.ended is None:
+            self.say("the replay is not over yet: then enter opens both runs side by side")
+        elif not self.live.published:
+            self.say("there is no replayed run to look at")
+        else:
+            from agentdbg.ui.screens.side import SideScreen
+
+            source = self.debugger.opener(str(self.live.recorded.root))
+            self.app.push_screen(SideScreen(Session(source), against=self.live.published))
+
+    def back(self) -> None:
+        """Leave; of a running replay, when asked twice: it is stopped."""
+        if self.query_one(Prompt).is_open:
+            self.close_prompt()
+        elif self.has_class("-zoomed"):
+            self.toggle_zoom()
+        elif self.live.ended is None and not self._leaving:
+            self._leaving = True
+            self.say("it is still running: the same key again stops it and leaves", Tone.WARN)
+        else:
+            super().back()

@@ -1,0 +1,104 @@
+"""Widgets of the replay screens: the choices ahead of a replay, and its steps beside the recorded ones."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rich.segment import Segment
+
+from agentdbg.debugging.document import Span, Tone, span
+from agentdbg.debugging.live_replay import LiveReplay, Pair
+from agentdbg.debugging.replay_wish import ReplayDialog
+from agentdbg.model.records import StepStatus
+from agentdbg.ui.text import Palette, segments
+from agentdbg.ui.widgets.lines import LineView
+from agentdbg.ui.widgets.pairs import SIGN_WIDTH, half_width, side_spans
+
+_LABEL: Final = 11
+_VALUE: Final = 12
+
+
+class ChoiceList(LineView):
+    """The choices; the cursor is the dialog's."""
+
+    def __init__(self, dialog: ReplayDialog, *, id: str | None = None) -> None:  # noqa: A002
+        """Show a dialog's choices."""
+        super().__init__(id=id)
+        self._dialog = dialog
+
+    def line_count(self) -> int:
+        """How many choices there are."""
+        return len(self._dialog.choices)
+
+    def draw(self, index: int, palette: Palette) -> list[Segment]:
+        """One choice, with what it means."""
+        choice = self._dialog.choices[index]
+        here = index == self.cursor
+        free = len(choice.values) > 1
+        arrows = ("‹ ", " ›") if free else ("  ", "  ")
+        value = f"{arrows[0]}{choice.value}{arrows[1]}"
+        return segments(
+            [
+                span("› " if here else "  ", Tone.ACCENT),
+                span(f"{choice.label:<{_LABEL}}", Tone.LABEL),
+                span(f"{value:<{_VALUE + 4}}", Tone.STRONG if free else Tone.PLAIN),
+                span(f" {choice.help}", Tone.DIM),
+            ],
+            palette,
+        )
+
+
+class LivePairs(LineView):
+    """Recorded steps and the replay's, growing beside them."""
+
+    def __init__(self, live: LiveReplay, *, id: str | None = None) -> None:  # noqa: A002
+        """Show a replay's steps."""
+        super().__init__(id=id)
+        self._live = live
+
+    def line_count(self) -> int:
+        """How many rows there are."""
+        return len(self._live.pairs)
+
+    def draw(self, index: int, palette: Palette) -> list[Segment]:
+        """One row."""
+        live, half = self._live, half_width(self.size.width)
+        if index >= len(live.pairs):
+            return []
+        pair = live.pairs[index]
+        mark = mark_of(live, pair)
+        recorded, replayed = live.recorded_step(pair), live.replayed_step(pair)
+        return segments(
+            [
+                span("› " if index == self.cursor else "  ", Tone.ACCENT),
+                span(f"{mark.text[: SIGN_WIDTH - 1]:<{SIGN_WIDTH}}", mark.tone),
+                *side_spans(recorded, half, telling=replayed is not None),
+                span(" │ ", Tone.DIM),
+                *side_spans(replayed, half, telling=True),
+            ],
+            palette,
+        )
+
+
+def mark_of(live: LiveReplay, pair: Pair) -> Span:
+    """What became of a step, as a sign and a word."""
+    step = live.replayed_step(pair)
+    if live.is_held(pair):
+        return span("‖ paused", Tone.WARN)
+    if step is None and pair.recorded in live.within:
+        return span("· inside", Tone.DIM)
+    if step is None:
+        return span("- not made" if live.ended is not None else "", Tone.DIM)
+    outcome = live.outcome
+    at = outcome.first_divergence if outcome is not None else None
+    if at is not None and pair.recorded is not None and at.step == pair.recorded + 1:
+        return span("≠ diverged", Tone.ERROR)
+    if pair.recorded is None:
+        return span("+ new", Tone.WARN)
+    if step.status is StepStatus.OPEN:
+        return span("● open" if live.ended is None else "? no end", Tone.ACCENT)
+    if "served_from" in step.attrs:
+        return span("= served", Tone.DIM)
+    if step.is_call:
+        return span("~ live", Tone.ACCENT)
+    return span("= done", Tone.DIM)
