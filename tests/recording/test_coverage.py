@@ -389,3 +389,9 @@ copy_context().run(serve, 1, True)
             (event["path"].rpartition("/")[2], event["mode"]) for event in found[f"r{number}"].events("file")
         )
         assert modes == [("prompt.md", "read"), (f"request{number}", "write")]
+
+
+def test_a_program_that_ends_with_a_traceback_is_recorded_without_a_word(tmp_path: Path) -> None:
+    done = run(tmp_path, "import agentdbg\n@agentdbg.agent\ndef a():\n    raise ValueError('x')\na()\n")
+    assert "degraded" not in done.stderr
+    assert done.stderr.strip().endswith("ValueError: x")

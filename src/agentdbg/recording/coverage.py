@@ -180,7 +180,8 @@ def _hook(table: Mapping[str, Callable[[str, Args], None]]) -> Callable[[str, Ar
             return
         here.busy = True
         try:
-            if not own[caller(1).f_code.co_filename]:  # the recorder writes more than most programs
+            frame = caller().f_back  # none where the interpreter itself reads the source for a traceback
+            if frame is None or not own[frame.f_code.co_filename]:  # the recorder writes more than most programs
                 look(event, args)
         except Exception as problem:
             if now.recorder is not None:
