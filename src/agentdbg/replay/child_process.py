@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import signal
 import socket
 import subprocess
@@ -65,6 +66,8 @@ class ControlPair:
 
     def __init__(self) -> None:
         self.ours, self.theirs = socket.socketpair()
+        self.mark = secrets.token_hex(16).encode()
+        self.ours.sendall(self.mark)
         self._lock = threading.Lock()
         self._early: list[bytes] | None = []
 
@@ -129,7 +132,7 @@ def run_child(
     control.theirs.close()
     log = _Log(child.stdout, watch)
     try:
-        kernel = KernelWatch(report, tolerate, None if parent is None else parent.may_connect)
+        kernel = KernelWatch(report, child.pid, tolerate, None if parent is None else parent.may_connect)
         _listen(control, report, deadline, kernel, watch, parent)
     except KeyboardInterrupt:
         report.messages.append({"event": "aborted"})
@@ -200,14 +203,16 @@ def _listen(
         if not data or len(pending) > MAX_MESSAGE:
             return
         *lines, pending = (pending + data).split(b"\n")
-        found = [message for message in map(_message, lines) if message is not None]
+        found = [message for line in lines if (message := _message(line, control.mark, report)) is not None]
         report.messages += [message for message in found if message.get("event") not in _PASSING]
         for message in found:
             if watch is not None and message.get("event") in _PASSING:
                 watch.heard(message)
             if message.get("event") == "kernel":
-                kernel.take_over(message)
-                ours.sendall(b"g")
+                if kernel.take_over(message):
+                    ours.sendall(b"g")
+                elif report.first("no_kernel"):
+                    return
             elif message.get("event") == "started":
                 control.open()
             elif "ask" in message and parent is not None:
@@ -226,9 +231,13 @@ def _tell(watch: Watch, report: ChildReport, told: int) -> int:
     return told + len(messages)
 
 
-def _message(line: bytes) -> dict[str, Any] | None:
+def _message(line: bytes, mark: bytes, report: ChildReport) -> dict[str, Any] | None:
+    """What a line says, if it is from the replay and not from the program."""
+    if not line.startswith(mark):
+        report.strange += 1
+        return None
     try:
-        found = json.loads(line)
+        found = json.loads(line[len(mark) :])
     except ValueError:
         return None
     return found if isinstance(found, dict) else None

@@ -16,12 +16,14 @@ class ChildReport:
     timed_out: The time was up before the replay was over.
     exit_code: As ``subprocess`` reports it; a signal is negative.
     log: The end of what the program wrote to its standard streams.
+    strange: Lines on the control channel that the replay did not send.
     """
 
     messages: list[dict[str, Any]] = field(default_factory=list)
     timed_out: bool = False
     exit_code: int | None = None
     log: str = ""
+    strange: int = 0
 
     def first(self, event: str) -> dict[str, Any] | None:
         """The first message of that kind."""

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from agentdbg.model.records import Json
 
 MAX_LINE = 4 * 1024 * 1024
+MARK = 32
+"""Bytes in front of each message of the child's, so that what the program writes to a descriptor is none."""
 _exit = os._exit  # as it was before anything was put in its place
 
 
@@ -89,13 +91,21 @@ class Control:
     """The control channel in the child."""
 
     def __init__(self, fd: int) -> None:
+        """Take the channel over; the parent has sent ahead what it knows this process's messages by."""
         self._fd = fd
         self._lock = threading.Lock()
+        os.set_inheritable(fd, False)
+        self._channel = os.fstat(fd)
+        self._mark = b""
+        while len(self._mark) < MARK and (more := os.read(fd, MARK - len(self._mark))):
+            self._mark += more
 
     def tell(self, message: Mapping[str, object]) -> None:
         """Send one message; a parent that is gone is no reason to fail."""
-        line = json.dumps(message, default=str).encode() + b"\n"
-        with self._lock, suppress(OSError):  # the parent ended first
+        line = self._mark + json.dumps(message, default=str).encode() + b"\n"
+        with self._lock, suppress(OSError):  # the parent ended first, or the program has closed what is not its own
+            if not os.path.samestat(os.fstat(self._fd), self._channel):
+                return  # another file under this number
             while line:
                 line = line[os.write(self._fd, line) :]
 
@@ -108,9 +118,9 @@ class Control:
 
         On a bare thread: the program that counts its threads shall find its own alone.
         """
-        _thread.start_new_thread(self._listen, (take, os.fstat(self._fd)))
+        _thread.start_new_thread(self._listen, (take,))
 
-    def _listen(self, take: Callable[[Mapping[str, Any]], None], channel: os.stat_result) -> None:
+    def _listen(self, take: Callable[[Mapping[str, Any]], None]) -> None:
         pending = b""
         while True:
             try:
@@ -124,7 +134,7 @@ class Control:
                 with suppress(Exception):  # a command that means nothing
                     take(json.loads(line))
         with suppress(OSError):
-            if not os.path.samestat(os.fstat(self._fd), channel):
+            if not os.path.samestat(os.fstat(self._fd), self._channel):
                 return  # another file under this number
         _exit(2)
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import fnmatch
 import os
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from agentdbg.replay.child_report import ChildReport
+from agentdbg.replay.kernel.paths import OPEN_ALREADY
 from agentdbg.replay.kernel.supervisor import Asked, Supervisor, take_listener
 
 MOST = 1_000
+"""Of each kind, so that many writes hide no refusal."""
 _HARMLESS = (
     "connect /var/run/nscd/*",
     "connect /run/nscd/*",
@@ -27,39 +30,62 @@ class KernelWatch:
     """Takes the filter's listener over once the child has one."""
 
     def __init__(
-        self, report: ChildReport, tolerate: Sequence[str], may_connect: Callable[[str], bool] | None = None
+        self,
+        report: ChildReport,
+        pid: int,
+        tolerate: Sequence[str],
+        may_connect: Callable[[str], bool] | None = None,
     ) -> None:
+        self._pid = pid
         self._may_connect = may_connect
         self._report = report
         self._tolerate = (*_HARMLESS, *tolerate)
         self._contained: tuple[str, ...] = ()
-        self._known: set[tuple[str, str]] = set()
+        self._known: set[tuple[str, str, str]] = set()
+        self._told: Counter[str] = Counter()
 
-    def take_over(self, message: Mapping[str, Any]) -> None:
-        """Answer from now on for the child that sent ``message``; it waits for that."""
+    def take_over(self, message: Mapping[str, Any]) -> bool:
+        """Answer from now on for the child that sent ``message``, and waits; a second time is no child's of ours.
+
+        Returns:
+            Whether the child is held; if not, it must not go on.
+        """
         listener = message.get("listener")
+        if self._contained or not isinstance(listener, int):
+            return False
         self._contained = tuple(str(place) for place in message.get("contained") or ())
-        if not isinstance(listener, int):
-            return
         writable = (*self._contained, "/dev/null", "/dev/zero", "/dev/full", "/dev/tty")
-        taken = take_listener(int(message["pid"]), listener)
-        Supervisor(taken, writable, self._looked_at, lambda path, pid: False, self._may_connect).start()
+        try:
+            taken = take_listener(self._pid, listener)
+        except OSError as problem:
+            reason = f"seccomp's questions do not reach this process: {problem.strerror}"
+            self._report.messages.append({"event": "no_kernel", "reason": reason})
+            return False
+        alone = "network namespace" in (message.get("layers") or ())
+        Supervisor(taken, writable, self._looked_at, lambda path, pid: False, self._may_connect, alone=alone).start()
+        return True
 
     def _looked_at(self, asked: Asked) -> None:
-        key = (asked.call, asked.detail)
-        if key in self._known or len(self._known) >= MOST:
+        if asked.allowed and self._is_own(asked.detail):
+            return
+        told = self._message(asked)
+        kind = str(told["event"])
+        key = (kind, asked.call, asked.detail)
+        if key in self._known or self._told[kind] >= MOST:
             return
         self._known.add(key)
+        self._told[kind] += 1
+        self._report.messages.append(told)
+
+    def _message(self, asked: Asked) -> dict[str, object]:
         if asked.allowed:
-            if not self._is_own(asked.detail):
-                self._report.messages.append({"event": "contained", "effect": asked.call, "detail": asked.detail})
-            return
+            return {"event": "contained", "effect": asked.call, "detail": asked.detail}
         words = f"{asked.call} {asked.detail}".rstrip()
         tolerated = any(fnmatch.fnmatchcase(words, pattern) for pattern in self._tolerate)
         told = {"effect": asked.call, "detail": asked.detail, "frame": NATIVE, "step": None, "layer": "seccomp"}
-        self._report.messages.append({"event": "tolerated" if tolerated else "refused", **told})
+        return {"event": "tolerated" if tolerated else "refused", **told}
 
     def _is_own(self, path: str) -> bool:
         """Whether a path is the replay's own scratch, or a device."""
         scratch = self._contained[0] if self._contained else ""
-        return path == scratch or path.startswith((scratch + os.sep, "/dev/"))
+        return path == scratch or path.startswith((scratch + os.sep, "/dev/", OPEN_ALREADY))

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from agentdbg.replay.kernel import call_filter, calls, landlock, namespaces
+from agentdbg.replay.kernel import call_filter, calls, capabilities, landlock, namespaces
 
 _SHARED_MEMORY = "/dev/shm"
-_ALWAYS_WRITABLE = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/pts")
+_ALWAYS_WRITABLE = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty")
 
 
 class NoKernelGuard(Exception):
@@ -42,15 +42,17 @@ def enter(
     os.chdir(spec["cwd"])
     contained = [str(spec["scratch"]), *folders]
     try:
+        capabilities.give_up()
         abi = landlock.restrict([*contained, *_ALWAYS_WRITABLE], network=closed)
         listener = call_filter.install(listened=True)
     except (OSError, calls.KernelRefused) as problem:
         raise NoKernelGuard(str(getattr(problem, "strerror", None) or problem)) from problem
+    if listener is None:  # an effect could be stopped without a word, and the program go on as if it had not been
+        raise NoKernelGuard("seccomp cannot ask here which call it is")
     held += [f"landlock {abi}", "seccomp"]
     tell({"event": "kernel", "listener": listener, "pid": os.getpid(), "layers": held, "contained": contained})
     wait()
-    if listener is not None:
-        os.close(listener)
+    os.close(listener)
     return contained
 
 

@@ -23,6 +23,7 @@ from agentdbg.store.reader import DirectoryRunSource
 SHOWN = 120
 INSPECTED = "a person had code evaluated in the program ({count} times): it may have done what it did because of that"
 ORDER_LOST = "completion order was not kept: an outcome was released after a wait"
+STRANGE = "the program wrote to the replay's own channel ({count} lines), which was not believed"
 HASH_SEED = (
     "the recorded process chose its hash seed at random, so the order of sets cannot be repeated: "
     "sort them, or set PYTHONHASHSEED where the agent runs"
@@ -75,6 +76,8 @@ class _Case:
         said = self._done or report.first("stopped") or {}
         if said.get("order_lost"):
             self._notes.append(ORDER_LOST)
+        if report.strange:
+            self._notes.append(STRANGE.format(count=report.strange))
         if leaky := said.get("leaky"):
             self._notes.append(f"loaded, and able to get past an audit hook: {', '.join(map(str, leaky))}")
         if count := said.get("inspected"):

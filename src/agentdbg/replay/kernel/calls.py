@@ -45,6 +45,13 @@ _X86_64 = {
     "settimeofday": 164, "clock_settime": 227, "adjtimex": 159, "clock_adjtime": 305, "quotactl": 179, "acct": 163,
     "open_by_handle_at": 304, "fsopen": 430, "fsmount": 432, "move_mount": 429, "open_tree": 428, "mount_setattr": 442,
     "shmget": 29, "msgget": 68, "semget": 64, "mq_open": 240, "pidfd_getfd": 438, "process_madvise": 440,
+    "fchmod": 91, "fchown": 93, "fsetxattr": 190, "fremovexattr": 199, "setxattrat": 463, "removexattrat": 466,
+    "file_setattr": 469, "ioctl": 16, "fcntl": 72, "bind": 49, "fork": 57, "clone": 56, "clone3": 435, "setsid": 112,
+    "setpgid": 109, "setpriority": 141, "prlimit64": 302, "sched_setaffinity": 203, "sched_setscheduler": 144,
+    "sched_setparam": 142, "sched_setattr": 314, "ioprio_set": 251, "migrate_pages": 256, "move_pages": 279,
+    "process_mrelease": 448, "shmat": 30, "shmctl": 31, "msgctl": 71, "msgsnd": 69, "msgrcv": 70, "semctl": 66,
+    "semop": 65, "semtimedop": 220, "mq_unlink": 241, "quotactl_fd": 443, "fspick": 433, "open_tree_attr": 467,
+    "syslog": 103, "iopl": 172, "ioperm": 173, "vhangup": 153, "fanotify_init": 300, "kexec_file_load": 320,
 }
 _AARCH64 = {
     "connect": 203, "sendto": 206, "sendmsg": 211, "sendmmsg": 269, "socket": 198, "execve": 221, "execveat": 281,
@@ -59,10 +66,18 @@ _AARCH64 = {
     "settimeofday": 170, "clock_settime": 112, "adjtimex": 171, "clock_adjtime": 266, "quotactl": 60, "acct": 89,
     "open_by_handle_at": 265, "fsopen": 430, "fsmount": 432, "move_mount": 429, "open_tree": 428, "mount_setattr": 442,
     "shmget": 194, "msgget": 186, "semget": 190, "mq_open": 180, "pidfd_getfd": 438, "process_madvise": 440,
+    "fchmod": 52, "fchown": 55, "fsetxattr": 7, "fremovexattr": 16, "setxattrat": 463, "removexattrat": 466,
+    "file_setattr": 469, "ioctl": 29, "fcntl": 25, "bind": 200, "clone": 220, "clone3": 435, "setsid": 157,
+    "setpgid": 154, "setpriority": 140, "prlimit64": 261, "sched_setaffinity": 122, "sched_setscheduler": 119,
+    "sched_setparam": 118, "sched_setattr": 274, "ioprio_set": 30, "migrate_pages": 238, "move_pages": 239,
+    "process_mrelease": 448, "shmat": 196, "shmctl": 195, "msgctl": 187, "msgsnd": 189, "msgrcv": 188, "semctl": 191,
+    "semop": 193, "semtimedop": 192, "mq_unlink": 181, "quotactl_fd": 443, "fspick": 433, "open_tree_attr": 467,
+    "syslog": 116, "vhangup": 58, "fanotify_init": 262, "kexec_file_load": 294,
 }
 # fmt: on
 _MACHINES = {"x86_64": Machine(0xC000003E, _X86_64), "aarch64": Machine(0xC00000B7, _AARCH64)}
 SECCOMP = {"x86_64": 317, "aarch64": 277}
+CAPSET = {"x86_64": 126, "aarch64": 91}
 LANDLOCK_CREATE_RULESET, LANDLOCK_ADD_RULE, LANDLOCK_RESTRICT_SELF = 444, 445, 446
 
 
@@ -116,8 +131,8 @@ def no_new_privileges() -> None:
 
 def mount(source: str, target: str, kind: str, flags: int, options: str) -> None:
     """``mount(2)``. Raises OSError."""
-    words = [text.encode() if text else None for text in (source, target, kind)]
-    if _libc().mount(*words, ctypes.c_ulong(flags), options.encode() or None) != 0:
+    words = [os.fsencode(text) if text else None for text in (source, target, kind)]
+    if _libc().mount(*words, ctypes.c_ulong(flags), os.fsencode(options) or None) != 0:
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code), target)
 

@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from agentdbg.replay.kernel import paths
 from agentdbg.replay.kernel.calls import machine, syscall
 
 _RECEIVE, _SEND = 0xC0502100, 0xC0182101
@@ -24,19 +25,39 @@ _CONTINUE = 1
 _PIDFD_GETFD = 438
 _ASK = struct.Struct("=QIIiIQ6Q")
 _ANSWER = struct.Struct("=QqiI")
-_AT_CWD = -100
 _LONGEST_PATH = 4096
 _PATH_AT = {
     **dict.fromkeys(("open", "creat", "mkdir", "rmdir", "unlink", "truncate", "chmod", "chown", "lchown"), (None, 0)),
     **dict.fromkeys(("utime", "utimes", "mknod", "setxattr", "lsetxattr", "removexattr", "lremovexattr"), (None, 0)),
     **dict.fromkeys(("openat", "openat2", "mkdirat", "unlinkat", "fchmodat", "fchmodat2", "fchownat"), (0, 1)),
-    **dict.fromkeys(("utimensat", "futimesat", "mknodat"), (0, 1)),
+    **dict.fromkeys(("utimensat", "futimesat", "mknodat", "setxattrat", "removexattrat", "file_setattr"), (0, 1)),
     **dict.fromkeys(("rename", "link", "symlink"), (None, 1)),
     **dict.fromkeys(("renameat", "renameat2", "linkat"), (2, 3)),
     "symlinkat": (1, 2),
     "execve": (None, 0),
     "execveat": (0, 1),
 }
+_FROM_AT = {
+    **dict.fromkeys(("rename", "link"), (None, 0)),
+    **dict.fromkeys(("renameat", "renameat2", "linkat"), (0, 1)),
+}
+"""The other end of what has two: taking something away from a place changes it, a second name makes it writable."""
+_ENTRIES = (
+    *("mkdir", "rmdir", "unlink", "mkdirat", "unlinkat", "rename", "link", "symlink", "renameat", "renameat2"),
+    *("symlinkat", "mknod", "mknodat", "lchown", "lsetxattr", "lremovexattr"),
+)
+"""Calls that act on the name itself, wherever it leads."""
+_FLAGS_AT = {"fchmodat2": 3, "fchownat": 4, "utimensat": 3, "setxattrat": 2, "removexattrat": 2, "file_setattr": 4}
+_NO_FOLLOW, _DO_FOLLOW = 0x100, 0x400
+_DESCRIPTOR_CALLS = ("fchmod", "fchown", "fsetxattr", "fremovexattr", "ioctl")
+_OTHERS_AT = {
+    **dict.fromkeys(("sched_setaffinity", "sched_setscheduler", "sched_setparam", "sched_setattr"), 0),
+    **dict.fromkeys(("prlimit64", "migrate_pages", "move_pages"), 0),
+    **dict.fromkeys(("setpriority", "ioprio_set"), 1),
+}
+_SIGNALS_TO = (0x8901, 0x8902)
+_SET_OWNER = 8
+_PROCESS_KIND = {"setpriority": 0, "ioprio_set": 1}
 _CONNECTS = {"connect": (1, 2), "sendto": (4, 5)}
 _NETLINK = f"address family {int(getattr(socket, 'AF_NETLINK', 16))}"
 """The kernel itself, which the C library asks for the machine's addresses when it looks a host up."""
@@ -70,6 +91,8 @@ class Supervisor:
         report: Callable[[Asked], None],
         may_execute: Callable[[str, int], bool],
         may_connect: Callable[[str], bool] | None = None,
+        *,
+        alone: bool = True,
     ) -> None:
         """Take over a listener.
 
@@ -79,12 +102,14 @@ class Supervisor:
             report: Called for every call that was looked at, from the supervisor's thread.
             may_execute: Whether a path may be executed by a process.
             may_connect: Whether an address may be reached, where the network was not left: no other layer holds then.
+            alone: The network was left, so that an address of its own is no one else's.
         """
         self._listener = listener
         self._writable = tuple(writable)
         self._report = report
         self._may_execute = may_execute
         self._may_connect = may_connect
+        self._alone = alone and may_connect is None
         self._names = {number: name for name, number in machine().numbers.items()}
         self._thread = threading.Thread(target=self._answer_all, name="agentdbg-supervisor", daemon=True)
 
@@ -116,7 +141,7 @@ class Supervisor:
         name = self._names.get(number, f"system call {number}")
         try:
             allowed, detail = self._judge(name, pid, args)
-        except (OSError, ValueError, struct.error):
+        except Exception:  # whatever it is, what was not understood does not go through
             allowed, detail = False, "?"
         if detail is not None:
             self._report(Asked(name, detail, allowed, pid))
@@ -136,21 +161,50 @@ class Supervisor:
         if name == "sendmmsg" and self._may_connect is not None:
             found = [self._judge_message(pid, args[1] + 64 * i) for i in range(min(args[2], 64))]
             return next((each for each in found if not each[0]), (args[2] <= 64, None))
-        if name == "bind" and self._may_connect is not None:
-            address = _address(_memory(pid, args[1], min(args[2], 128)))
-            return address == _NETLINK, None if address == _NETLINK else address
+        if name == "bind":
+            return self._judge_bind(pid, args)
         if name in _SIGNALS:
             asks_only = name == "kill" and args[1] == 0  # whether the process is there
             return (True, None) if args[0] == pid or asks_only else (False, f"process {_signed(args[0])}")
+        if name in _OTHERS_AT or name == "fcntl":
+            return _judge_process(name, pid, args)
+        if name in _DESCRIPTOR_CALLS:
+            return self._judge_descriptor(name, pid, args)
         if name in _PATH_AT:
-            folder, place = _PATH_AT[name]
-            path = self._path(pid, _AT_CWD if folder is None else _signed(args[folder]), _text(pid, args[place]))
-            if name.startswith("exec"):
-                return self._may_execute(path, pid), path
-            if name == "openat2" and not _open_how(pid, args[2]) & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
+            return self._judge_path(name, pid, args)
+        if name == "socket":
+            return False, f"address family {_signed(args[0])}"
+        return False, "another process" if name in ("fork", "vfork", "clone") else ""
+
+    def _judge_path(self, name: str, pid: int, args: Sequence[int]) -> tuple[bool, str | None]:
+        path = self._path(name, pid, args, _PATH_AT[name])
+        if name.startswith("exec"):
+            return self._may_execute(path, pid), path
+        if name == "openat2" and not _open_how(pid, args[2]) & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC):
+            return True, None
+        if name in _FROM_AT and not self._is_contained(source := self._path(name, pid, args, _FROM_AT[name])):
+            return False, source
+        return self._is_contained(path), path
+
+    def _judge_descriptor(self, name: str, pid: int, args: Sequence[int]) -> tuple[bool, str | None]:
+        """What is changed through a descriptor, which may be open for reading."""
+        path = paths.descriptor(pid, _signed(args[0]))
+        if name == "ioctl":
+            itself = args[1] & 0xFFFFFFFF in _SIGNALS_TO and _number(pid, args[2]) in (0, paths.process_of(pid))
+            return itself or self._is_contained(path), None if itself else f"{args[1] & 0xFFFFFFFF:#x} {path}"
+        unnamed = not path.startswith("/") or path.startswith("/memfd:")
+        return unnamed or self._is_contained(path), None if unnamed else path
+
+    def _judge_bind(self, pid: int, args: Sequence[int]) -> tuple[bool, str | None]:
+        """Without the machine's network, an address is nobody's; a socket's path is a file."""
+        raw = _memory(pid, args[1], min(args[2], 128))
+        address = _address(raw)
+        if raw[:2] == struct.pack("=H", socket.AF_UNIX):
+            if not raw[2:3].strip(b"\0"):
                 return True, None
+            path = paths.resolved(pid, paths.AT_CWD, address, follow=False)
             return self._is_contained(path), path
-        return False, ""
+        return address == _NETLINK or self._alone, None if address == _NETLINK or self._alone else address
 
     def _judge_message(self, pid: int, at: int) -> tuple[bool, str | None]:
         """Over a connection, or a pair of sockets, a message has no address."""
@@ -164,14 +218,37 @@ class Supervisor:
             return True, None
         return False, address
 
-    def _path(self, pid: int, folder: int, path: str) -> str:
-        if os.path.isabs(path):
-            return os.path.normpath(path)
-        base = f"/proc/{pid}/cwd" if folder == _AT_CWD else f"/proc/{pid}/fd/{folder}"
-        return os.path.normpath(os.path.join(os.readlink(base), path))
+    def _path(self, name: str, pid: int, args: Sequence[int], at: tuple[int | None, int]) -> str:
+        folder, place = at
+        base = paths.AT_CWD if folder is None else _signed(args[folder])
+        given = _text(pid, args[place]) if args[place] else ""
+        if not given and base != paths.AT_CWD:
+            return paths.descriptor(pid, base)  # the call means the descriptor itself
+        follow = name not in _ENTRIES
+        if name in _FLAGS_AT:
+            follow = not args[_FLAGS_AT[name]] & _NO_FOLLOW
+        if name == "linkat":
+            follow = at == _FROM_AT[name] and bool(args[4] & _DO_FOLLOW)
+        return paths.resolved(pid, base, given, follow=follow)
 
     def _is_contained(self, path: str) -> bool:
+        if path.startswith(paths.OPEN_ALREADY):
+            return True
         return any(path == place or path.startswith(place.rstrip("/") + "/") for place in self._writable)
+
+
+def _judge_process(name: str, pid: int, args: Sequence[int]) -> tuple[bool, str | None]:
+    """What changes a process: its own threads alone."""
+    if name == "fcntl":
+        target = _signed(args[2]) if args[1] == _SET_OWNER else _number(pid, args[2] + 4)
+    else:
+        target = _signed(args[_OTHERS_AT[name]])
+    if name == "prlimit64" and not args[2]:
+        return True, None  # asks
+    whole = name in _PROCESS_KIND and args[0] != _PROCESS_KIND[name]
+    if not whole and (target == 0 or os.path.exists(f"/proc/{pid}/task/{target}")):
+        return True, None
+    return False, f"process {target}"
 
 
 def take_listener(pid: int, number: int) -> int:
@@ -207,6 +284,11 @@ def _text(pid: int, at: int) -> str:
 def _open_how(pid: int, at: int) -> int:
     flags: int = struct.unpack("=Q", _memory(pid, at, 8))[0]
     return flags
+
+
+def _number(pid: int, at: int) -> int:
+    found: int = struct.unpack("=i", _memory(pid, at, 4))[0]
+    return found
 
 
 def _signed(value: int) -> int:
