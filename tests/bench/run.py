@@ -32,6 +32,7 @@ BENCHMARKS = {
     "http": "record one HTTP model call",
     "server": "requests of a uvicorn application",
     "launch": "start of a program under record",
+    "seams": "a call through each HTTP seam, and the coverage hook",
 }
 
 
