@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -14,8 +15,10 @@ from typing import Any
 import pytest
 
 from agentdbg.cli.main import main
+from agentdbg.cli.regression import ask_person
 from agentdbg.demo import desk, refund_desk
 from agentdbg.demo.server import DemoServer
+from agentdbg.replay.regression_lane import Question
 from tests.support.program import agentdbg, document
 
 SRC = Path(refund_desk.__file__).resolve().parents[2]
@@ -144,3 +147,24 @@ def test_what_cannot_be_done_is_said_in_one_line(
     assert said.out == ""
     assert words in said.err
     assert said.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("about", "typed", "answer"),
+    [
+        ("approval", "approved\n", "approved"),
+        ("approval", "\n", None),
+        ("approval", "", None),
+        ("tool", "yes\n", True),
+        ("tool", "y\n", False),
+        ("tool", "", False),
+    ],
+)
+def test_only_what_a_person_types_decides(
+    about: str, typed: str, answer: object, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(typed))
+    assert ask_person(Question(about, "pay \x1b[31mred", "k-1")) == answer
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "pay" in said.err and "\x1b" not in said.err

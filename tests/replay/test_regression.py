@@ -129,6 +129,7 @@ def test_a_fix_is_tried_on_the_model_and_nothing_is_paid(lab: RegressionLab) -> 
     assert lab.run("run-1.regression-2").summary().meta["from_step"] == 2
 
 
+@pytest.mark.wide
 def test_from_a_checkpoint_on_reads_are_live_and_drift_is_told_apart(lab: RegressionLab) -> None:
     lab.record(DESK)
     lab.world.facts["pen"] = '{"amount": 50}'
@@ -144,12 +145,14 @@ def test_from_a_checkpoint_on_reads_are_live_and_drift_is_told_apart(lab: Regres
     assert paid(lab) == 1
     other = lab.regress(start=3, edits=(parse_edit("3:result.amount=7"),))
     assert other.verdict == "changed", other.reason
-    assert "arguments of pay" in other.reason
+    assert "final state PAID → PRICED" in other.reason
+    assert [(each["name"], each["deed"]) for each in other.findings] == [("pay", "refuse")]
     assert paid(lab) == 1
     assert other.members()["edits"] == [{"step": 3, "path": "result.amount", "value": 7}]
     assert lab.run(str(other.replay_run)).summary().meta["edits"] == other.members()["edits"]
 
 
+@pytest.mark.wide
 def test_what_does_not_exist_in_the_record_never_runs_before_the_checkpoint(lab: RegressionLab) -> None:
     lab.record(DESK)
     change(lab, "    answer = ask(messages)\n    call", '    note("first")\n    answer = ask(messages)\n    call')
@@ -365,7 +368,7 @@ def test_a_write_in_doubt_is_settled_by_the_tools_look_up(lab: RegressionLab) ->
         .replace('    return post("/pay"', "    os.environ.get('DIE') and os._exit(9)\n    return post(\"/pay\"")
     )
     lab.record(program, env={"DIE": "1"}, ok=False)
-    for answer, verdict, deeds in (('{"done": 1}', "changed", ["settle"]), ("null", "changed", ["settle", "refuse"])):
+    for answer, verdict, deeds in (('{"done": 1}', "changed", ["settle"]), ("null", "refused", ["settle", "refuse"])):
         lab.world.facts["paid"] = answer
         outcome = lab.regress(start=6)
         assert outcome.verdict == verdict, outcome.reason

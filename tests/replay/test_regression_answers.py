@@ -14,6 +14,7 @@ from agentdbg.model.records import Effect, Kind, StepStatus
 from agentdbg.recording.calls import Call, CallRefused, Made, ReplayStop, Served
 from agentdbg.recording.openers import REGISTRY, ToolOpener, ToolOptions
 from agentdbg.replay.cassette import Cassette, RecordedCall
+from agentdbg.replay.control import Decision, Expected
 from agentdbg.replay.regression_answers import RegressionAnswers, dense
 from tests.support.regression_lab import made, recorded
 
@@ -289,3 +290,61 @@ def test_a_read_is_left_unbothered_by_the_order_of_what_never_comes() -> None:
     found = bench(made("look", effect=READ, mark="fp:s"))
     assert found is not None and found.step == "s"
     assert not bench.answers.report()["order_lost"]
+
+
+class Person:
+    """Decides every call in the same way."""
+
+    def __init__(self, action: str, value: Any = None) -> None:
+        self.decision = Decision(action, value)
+        self.expected: list[Expected] = []
+
+    def before(self, call: Call, expected: Expected) -> Decision:
+        self.expected.append(expected)
+        return self.decision
+
+    async def before_async(self, call: Call, expected: Expected) -> Decision:
+        return self.before(call, expected)
+
+    def release_all(self) -> None:
+        pass
+
+
+def test_a_person_who_holds_a_call_sees_what_is_about_to_happen_to_it() -> None:
+    bench = Bench(recorded("r", "look"), recorded("w", "pay"))
+    person = bench.answers.gate = Person("go")
+    assert bench(made("look", effect=READ, mark="fp:r")) is not None
+    with pytest.raises(CallRefused):
+        bench(made("pay", effect=WRITE, mark="other"))
+    assert [each.recorded for each in person.expected] == ["r", None]
+    assert person.expected[0].choices == ("live", "serve", "refuse", "result")
+    assert person.expected[1].choices == ("refuse", "result")
+    assert "without a dry run" in person.expected[1].problem
+
+
+@pytest.mark.parametrize(
+    ("action", "effect", "is_served"), [("live", READ, False), ("serve", READ, True), ("live", WRITE, True)]
+)
+def test_a_person_decides_where_the_table_allows_it(action: str, effect: Effect, is_served: bool) -> None:
+    bench = Bench(recorded("r", "look"))
+    bench.answers.gate = Person(action)
+    found = bench(made("look", effect=effect, mark="fp:r"))
+    assert (found is not None) is is_served
+
+
+def test_a_person_may_refuse_a_call_or_give_its_result() -> None:
+    bench = Bench(recorded("r", "look"), recorded("s", "look"))
+    bench.answers.gate = Person("refuse")
+    with pytest.raises(CallRefused, match="a person decided so"):
+        bench(made("look", effect=READ, mark="fp:r"))
+    bench.answers.gate = Person("result", {"price": 3})
+    found = bench(made("look", effect=READ, mark="fp:s"))
+    assert isinstance(found, Made) and found.value == {"price": 3}
+    assert bench.events()[-1] == "edited"
+
+
+def test_a_model_that_a_person_lets_run_is_where_the_replay_goes_live() -> None:
+    bench = Bench(recorded("m", "gpt", kind=MODEL))
+    bench.answers.gate = Person("live")
+    assert bench(made("gpt", kind=MODEL, mark="fp:m")) is None
+    assert bench.answers.live

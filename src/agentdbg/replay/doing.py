@@ -101,6 +101,11 @@ class Doing:
                     self._ask({"event": "window", "asks": "open"})
                 self._open.add(step)
 
+    def given(self, call: Call, value: object) -> Made:
+        """A person put a result in the call's place."""
+        self._tell({"event": "edited", "step": call.step, "name": call.name})
+        return Made(call.step, StepStatus.OK, attrs={"edited": True}, value=value)
+
     # -- outcomes that are made -------------------------------------------------------------------
 
     def instead(self, call: Call, decided: Decided, *, awaits: bool = False) -> Served | None | Callable[[], Made]:
@@ -199,6 +204,30 @@ class Doing:
         told["recorded"] = None if recorded is None else recorded.step
         told["effect"] = None if call.effect is None else call.effect.value
         self._tell({**told, "deed": deed.value, "reason": ruling.reason, "inside": inside})
+
+
+def choices_for(decided: Decided) -> list[str]:
+    """What a person may decide of a call that is held, beside letting it go on."""
+    case, there = decided.case, decided.recorded
+    choices = []
+    if case.kind is Kind.MODEL or (case.kind is Kind.TOOL and case.effect in (Effect.NONE, Effect.READ)):
+        choices.append("live")
+    if there is not None and there.ended is not None:
+        choices.append("serve")
+    if case.kind in (Kind.TOOL, Kind.HTTP):
+        choices.append("refuse")
+    if case.kind in (Kind.TOOL, Kind.APPROVAL):
+        choices.append("result")
+    return choices
+
+
+def chosen(decided: Decided, action: str) -> Decided:
+    """What a person made of it; what was not to be chosen changes nothing."""
+    if action not in choices_for(decided) or action == "result":
+        return decided
+    reads = decided.case.effect is Effect.READ
+    deed = {"live": Deed.CHECKED if reads else Deed.LIVE, "serve": Deed.SERVE, "refuse": Deed.REFUSE}[action]
+    return replace(decided, ruling=Ruling(deed, "a person decided so"))
 
 
 def _within(call: Call) -> scopes.Scope | None:

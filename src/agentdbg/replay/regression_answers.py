@@ -15,8 +15,9 @@ from agentdbg.recording.calls import Call, CallRefused, ReplayStop, Served
 from agentdbg.recording.openers import REGISTRY
 from agentdbg.replay.answers import Diverged, ExactAnswers, outcome_of
 from agentdbg.replay.cassette import Cassette, RecordedCall
-from agentdbg.replay.doing import Ask, Decided, Doing, Tell
-from agentdbg.replay.order import CompletionOrder
+from agentdbg.replay.control import GO, Expected
+from agentdbg.replay.doing import Ask, Decided, Doing, Tell, choices_for, chosen
+from agentdbg.replay.order import NEVER, CompletionOrder
 from agentdbg.replay.policy import Deed, Match, Ruling, Situation, Stage, rule
 from agentdbg.replay.recorded_calls import RecordedCalls
 
@@ -86,7 +87,12 @@ class RegressionAnswers(ExactAnswers):
 
     def answer(self, call: Call) -> Served | None:
         """Answer from a thread."""
-        decided = self._decide(call)
+        self._counted(call)
+        choice = GO if self.gate is None else self.gate.before(call, self._expects(call))
+        if choice.action == "result":
+            self._order.let_go()
+            return self.doing.given(call, choice.value)
+        decided = self._decide(call, choice.action)
         if decided.ruling.deed is Deed.SERVE:
             return self._serve(decided)
         made = self.doing.instead(call, decided)
@@ -94,7 +100,12 @@ class RegressionAnswers(ExactAnswers):
 
     async def answer_async(self, call: Call) -> Served | None:
         """Answer from a task; a dry run may be a coroutine."""
-        decided = self._decide(call)
+        self._counted(call)
+        choice = GO if self.gate is None else await self.gate.before_async(call, self._expects(call))
+        if choice.action == "result":
+            self._order.let_go()
+            return self.doing.given(call, choice.value)
+        decided = self._decide(call, choice.action)
         if decided.ruling.deed is Deed.SERVE:
             return await self._serve_async(decided)
         made = self.doing.instead(call, decided, awaits=True)
@@ -143,17 +154,42 @@ class RegressionAnswers(ExactAnswers):
 
     # -- deciding ---------------------------------------------------------------------------------
 
-    def _decide(self, call: Call) -> Decided:
+    def _counted(self, call: Call) -> None:
+        if not _is_nested():
+            with self._changed:
+                self._calls.count(call)
+
+    def _expects(self, call: Call) -> Expected:
+        """What is about to happen, for a person who may hold the call."""
         with self._changed:
             if self._stop is not None:
                 raise self._stop
-            decided = self._nested_case(call) if _is_nested() else self._case(call)
+            decided = self._case(call)
+        recorded, ruling = decided.recorded, decided.ruling
+        return Expected(
+            recorded=None if recorded is None else recorded.step,
+            order=NEVER if recorded is None or recorded.ended is None else recorded.ended,
+            failed=recorded is not None and recorded.error is not None,
+            problem=ruling.reason if ruling.deed in (Deed.STOP, Deed.REFUSE) else "",
+            choices=tuple(choices_for(decided)),
+        )
+
+    def _decide(self, call: Call, action: str = "go") -> Decided:
+        with self._changed:
+            if self._stop is not None:
+                raise self._stop
+            decided = chosen(self._case(call), action)
             deed = decided.ruling.deed
+            behind = decided.case.stage is Stage.AFTER or (call.kind is Kind.MODEL and deed is Deed.LIVE)
+            if behind and not decided.case.inside and not self.live:
+                self._goes_on(call)
             if deed is Deed.STOP:
                 raise self._stopped_at(call, decided)
             if deed is Deed.SERVE and decided.recorded is not None and decided.tape is None:
                 self._took(call, decided.recorded, decided.case)
             else:
+                if decided.tape is not None and decided.recorded is not None:
+                    self._took_pinned(call, decided.recorded)
                 self.doing.begins(call, decided)
                 self._order.let_go()  # its recorded outcome will not come: nothing may wait for it
         return decided
@@ -166,17 +202,12 @@ class RegressionAnswers(ExactAnswers):
         return Decided(rule(case), case, None)
 
     def _case(self, call: Call) -> Decided:
-        self._calls.count(call)
+        """What the table says of a call; nothing is changed by asking."""
+        if _is_nested():
+            return self._nested_case(call)
         if call.name in self._pins and call.kind is Kind.TOOL:
             calls, tape = self._pins[call.name]
-            calls.count(call)
             recorded, match = calls.find(call, by_place=True)
-            if recorded is not None:
-                calls.take(call, recorded)
-            own, _ = self._calls.find(call, by_place=True)
-            if own is not None:
-                self._calls.take(call, own)
-                self._asked_in_order(own)
             case = self._situation(call, self._now(), recorded, match, pinned=True)
             return Decided(rule(case), case, recorded, tape)
         if edited := self._edited_call(call):
@@ -205,11 +236,8 @@ class RegressionAnswers(ExactAnswers):
                 return Stage.PREFIX, recorded, match
         before = self._stage is Stage.BEFORE and not self.live
         recorded, match = self._calls.find(call, without=self._prefix, by_place=False)
-        if before and call.kind is Kind.MODEL and (recorded is None or recorded.ended is None):
-            self._go_live(call)
+        if call.kind is Kind.MODEL and (recorded is None or recorded.ended is None):
             before = False
-        elif self._stage is Stage.PREFIX and not self.live:
-            self._go_live(call)
         return (Stage.BEFORE if before else Stage.AFTER), recorded, match
 
     def _situation(
@@ -262,7 +290,16 @@ class RegressionAnswers(ExactAnswers):
         if recorded.step in self._ordered:
             self._order.asked(recorded)
 
-    def _go_live(self, call: Call) -> None:
+    def _took_pinned(self, call: Call, recorded: RecordedCall) -> None:
+        """A record of another run answered: the run's own call at that place is spoken for too."""
+        self._pins[call.name][0].take(call, recorded)
+        own, _ = self._calls.find(call, by_place=True)
+        if own is not None:
+            self._calls.take(call, own)
+            self._asked_in_order(own)
+
+    def _goes_on(self, call: Call) -> None:
+        """A call behind the record: of a model, or behind the cut."""
         there = self._calls.at_place(call)
         self._tell({"event": "live", "step": call.step, "recorded": None if there is None else there.step})
         self._leave()

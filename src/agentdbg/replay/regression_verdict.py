@@ -237,6 +237,9 @@ class _Case:
             if event == "ruled" and (each.get("deed") in _FOUND or each.get("deed") == Deed.ASK.value):
                 step = self._replayed.step_by_id(str(each.get("step")))
                 found.append({**_about(step, each), "deed": each.get("deed"), "reason": each.get("reason")})
+            elif event == "edited":
+                step = self._replayed.step_by_id(str(each.get("step")))
+                found.append({**_about(step, each), "deed": "edit", "reason": "its result was put in by a person"})
             elif event == "settled":
                 step = self._replayed.step_by_id(str(each.get("step")))
                 done = "done" if each.get("done") else "not done"
