@@ -7,6 +7,7 @@ import inspect
 import os
 import subprocess
 import sys
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from agentdbg.model.records import Kind
 from agentdbg.recording import plain_tools
 from agentdbg.recording.openers import REGISTRY
 from agentdbg.store.address import open_store, resolve
+from tests.support import launching
 
 PROGRAM = '''
 import asyncio, json, sys
@@ -127,15 +129,156 @@ def test_a_wrapped_function_looks_like_itself(forgotten: None) -> None:
     assert plain_tools._wrap(_slow, "_slow", "read")
     assert inspect.iscoroutinefunction(_slow)
     assert asyncio.run(_slow(3)) == 3
-    assert not plain_tools._wrap(_slow, "_slow", "read"), "once is enough"
+    body = _slow.__code__
+    assert plain_tools._wrap(_slow, "_slow", "read")
+    assert _slow.__code__ is body, "once is enough"
 
 
 def test_what_is_no_plain_function_is_left_alone(forgotten: None) -> None:
-    hidden = 3
-
-    def closure() -> int:
-        return hidden
-
-    assert not plain_tools._wrap(closure, "closure", "read")
     assert not plain_tools._wrap(len, "len", "read")
     assert not plain_tools._wrap(None, "none", "read")
+
+
+def test_a_closure_is_wrapped_with_its_cells(forgotten: None) -> None:
+    first, second = 3, [4]
+
+    def plain(more: int) -> int:
+        nonlocal first
+        first += 1
+        return first + second[0] + more
+
+    async def slow(more: int) -> int:
+        return first + more
+
+    def each(more: int) -> Iterator[int]:
+        yield from (first, second[0], more)
+
+    async def slowly(more: int) -> AsyncIterator[int]:
+        yield first + more
+
+    async def gathered() -> list[int]:
+        return [item async for item in slowly(1)]
+
+    for function in (plain, slow, each, slowly):
+        assert plain_tools._wrap(function, function.__name__, "read")
+    assert (plain(1), first) == (9, 4)
+    assert asyncio.run(slow(1)) == 5
+    assert list(each(9)) == [4, 4, 9]
+    assert asyncio.run(gathered()) == [5]
+
+
+ODD = """
+import functools
+
+def again(x): return "first"
+def again(x): return "second"
+
+anonymous = lambda x: x
+
+def without_wraps(function):
+    def inner(x): return function(x)
+    return inner
+
+def counted(function):
+    calls = []
+    @functools.wraps(function)
+    def inner(x):
+        calls.append(x)
+        return function(x)
+    return inner
+
+@without_wraps
+def lost_its_name(x): return x
+
+@counted
+def kept_its_name(x): return x
+
+@functools.cache
+def cached(x): return x
+
+try:
+    import nowhere
+except ImportError:
+    def fallback(x): return x
+
+def made():
+    n = 1
+    def closure(x): return x + n
+    return closure
+closure = made()
+
+class Callable:
+    def __call__(self, x): return x
+instance = Callable()
+
+import one, two
+print(again(1), anonymous(2), lost_its_name(3), kept_its_name(4), cached(5), cached(5), fallback(6), closure(7))
+print(instance(8), one.send(9), two.send(10))
+def last(x): return x
+"""
+ODD_CALLS = [
+    *("again", "anonymous", "lost_its_name", "kept_its_name", "cached", "fallback", "closure"),
+    *("send", "send"),
+]
+
+
+def test_functions_of_every_make_are_tools_and_what_is_none_is_said(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(ODD, encoding="utf-8")
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.py").write_text(f"def send(x): return '{name}'\n", encoding="utf-8")
+    names = [*dict.fromkeys(ODD_CALLS), "last", "instance", "mistyped", "one:gone", "nowhere:at_all"]
+    tools = [word for name in names for word in ("--tool", f"{name}=read")]
+    words = [sys.executable, "program.py"]
+    bare, recorded = launching.run(words, tmp_path), launching.record(words, tmp_path, *tools)
+    assert (recorded.status, recorded.stdout) == (bare.status, bare.stdout)
+    said = recorded.stderr.decode()
+    assert said.endswith(": instance, mistyped, one:gone, nowhere:at_all\n"), said
+    source = resolve(open_store(str(tmp_path / ".store")), "@")
+    assert [step.name for step in source.steps() if step.kind is Kind.TOOL] == ODD_CALLS
+
+
+SHADOWING = ("ast", "inspect", "json", "hmac", "dataclasses", "subprocess", "tomllib", "base64", "threading")
+
+
+def test_the_programs_own_files_are_not_taken_for_the_standard_library(tmp_path: Path) -> None:
+    """Only as long as the recorder has nothing to write: from then on it needs the real ones, and says so."""
+    (tmp_path / "program.py").write_text("def look(x): return x\nprint('done')\n", encoding="utf-8")
+    for name in SHADOWING:
+        (tmp_path / f"{name}.py").write_text("print('not to be imported')\nraise RuntimeError\n", encoding="utf-8")
+    recorded = launching.record([sys.executable, "program.py"], tmp_path, "--tool", "look=read")
+    assert (recorded.status, recorded.stdout) == (0, b"done\n")
+
+
+def _every_kind(first, /, second=2, *rest, third, fourth=4, **others):  # type: ignore[no-untyped-def]
+    return first, second, rest, third, fourth, others
+
+
+def _by_position(first, second=[], /):  # type: ignore[no-untyped-def]  # noqa: B006
+    return first, second
+
+
+def _by_name(*, first, second=2):  # type: ignore[no-untyped-def]
+    return first, second
+
+
+@pytest.mark.parametrize("function", [_every_kind, _by_position, _by_name])
+def test_parameters_of_every_kind_are_kept(function: Callable[..., object], forgotten: None) -> None:
+    calls: list[tuple[tuple[object, ...], dict[str, object]]] = [
+        ((), {}),
+        ((1,), {}),
+        ((1, 2), {}),
+        ((1, 2, 3), {"third": 5, "first": 6}),
+        ((), {"first": 1}),
+        ((1,), {"third": 3, "fourth": 9, "else": 0}),
+    ]
+    signature, before = inspect.signature(function), [_called(function, *call) for call in calls]
+    assert plain_tools._wrap(function, function.__name__, "read")
+    assert inspect.signature(function) == signature
+    assert [_called(function, *call) for call in calls] == before
+
+
+def _called(function: Callable[..., object], args: tuple[object, ...], kwargs: dict[str, object]) -> object:
+    try:
+        return function(*args, **kwargs)
+    except TypeError as error:
+        return str(error)

@@ -16,8 +16,8 @@ from agentdbg.cli.invocation import Invocation, complain
 from agentdbg.i18n.catalogue import message
 from agentdbg.model.records import Effect
 from agentdbg.recording.launch import directory, spawn
-from agentdbg.recording.launch.environment import child_environment, inherited
 from agentdbg.recording.launch.ending import note_end
+from agentdbg.recording.launch.environment import child_environment, inherited
 from agentdbg.recording.start import enabled
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def command(invocation: Invocation, run_id: str | None, tools: dict[str, str], w
     store = _store(invocation, run_id)
     environment.pop(_RUN_ID, None)
     told, ended, problem = _launch(invocation, words, environment, run_id, store, tools)
-    line = problem or _problem(words, environment, told, ended)
+    line = problem or _problem(words, environment, told, ended, tools)
     if line is not None:
         complain(line)
     elif sys.stderr.isatty():
@@ -130,7 +130,9 @@ def _tools_text(tools: Mapping[str, str]) -> str:
     return ",".join(f"{name}={effect}" for name, effect in tools.items()) if plain else json.dumps(tools)
 
 
-def _problem(words: Sequence[str], environment: Mapping[str, str], told: Told, ended: Ended) -> str | None:
+def _problem(
+    words: Sequence[str], environment: Mapping[str, str], told: Told, ended: Ended, tools: Mapping[str, str]
+) -> str | None:
     """What is missing in the record, in one line."""
     if not enabled():
         return message("record.off")
@@ -138,6 +140,9 @@ def _problem(words: Sequence[str], environment: Mapping[str, str], told: Told, e
     failures = [message("record.not_recorded", reason=reason) for reason in told.failures]
     lines = [missed] if missed else failures
     lines += [message("record.degraded", reason=reason) for reason in told.warnings]
+    unmet = [name for name in tools if name not in told.tools]
+    if unmet and not lines:
+        lines.append(message("record.no_tool", tools=", ".join(unmet)))
     more = message("record.and_more", count=len(lines) - 1) if len(lines) > 1 else ""
     return lines[0] + more if lines else None
 

@@ -186,6 +186,7 @@ MESSAGES: Final[dict[str, str]] = {
     "record.no_json": "stdout belongs to the program: record with --run-id ID, then 'agentdbg show ID --json'",
     "record.no_python": "nothing was recorded: {program} started no Python",
     "record.no_run": "nothing to record: the program made no model or tool call",
+    "record.no_tool": "not recorded as tools, as no function of the program's own has that name: {tools}",
     "record.not_recorded": "not recorded: {reason}",
     "record.off": "nothing was recorded: AGENTDBG is switched off",
     "record.run_exists": "there is a run {run} already in {store}; choose another --run-id",

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from agentdbg.model.records import Effect, Kind
+from agentdbg.recording import launched
 from agentdbg.recording import scope as scopes
 from agentdbg.recording.active import ActiveCall
 from agentdbg.recording.agent_calls import RootCall
@@ -168,6 +169,7 @@ class FrameworkAgent:
 
 def declared_effect(found: Recorder, name: str, said: str | None) -> tuple[Effect, bool]:
     """A tool's level and whether somebody declared it: the framework, a decorator below it, or the settings."""
+    launched.met_tool(name)
     if said is None:
         opener = REGISTRY.get(name)
         said = opener.options.effect if opener is not None else None

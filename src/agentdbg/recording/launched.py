@@ -113,6 +113,13 @@ def tell(event: str, **members: object) -> None:
         return  # the launcher is gone and has taken its directory along
 
 
+def met_tool(name: str) -> None:
+    """A function or a framework's tool of a declared name is there: tell the launcher, once."""
+    if name in tools and name not in _met:
+        _met.add(name)
+        tell("tool", name=name)
+
+
 def wanted_run_id() -> str | None:
     """The run id that was asked for, for the first process of the launch that asks."""
     global _may_name_runs
@@ -150,6 +157,7 @@ main_pid = 0
 """The launched program itself; children and forks of it are others."""
 tools: dict[str, str] = {}
 """Functions that were declared as tools from outside, with their effects."""
+_met: set[str] = set()
 random_seed: int | None = None
 """What the launched program's ``random`` was seeded with, so that a replay can do the same."""
 

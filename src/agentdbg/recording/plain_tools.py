@@ -21,7 +21,7 @@ from agentdbg.recording.openers import EFFECTS, REGISTRY, ToolOpener, ToolOption
 
 _LIBRARIES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}", "<frozen")
 _STDLIB = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
-_COROUTINE, _ASYNC_GENERATOR, _GENERATOR = 0x80, 0x200, 0x20
+_COROUTINE, _ASYNC_GENERATOR, _GENERATOR, _VARARGS, _VARKEYWORDS = 0x80, 0x200, 0x20, 0x4, 0x8
 _MONITOR = 4
 """A tool id of ``sys.monitoring`` that nobody is said to use."""
 
@@ -37,7 +37,7 @@ def install(tools: Mapping[str, str]) -> None:
     for name, effect in known.items():
         module, found, path = name.partition(":")
         if found:
-            on_import(module, _Named(path, path, effect))
+            on_import(module, _Named(name, path, effect))
     plain = {name: effect for name, effect in known.items() if ":" not in name and name.isidentifier()}
     if not plain:
         return
@@ -49,15 +49,17 @@ def install(tools: Mapping[str, str]) -> None:
 class _Named:
     """Wraps one function of a module that has just been loaded."""
 
-    def __init__(self, path: str, tool: str, effect: str) -> None:
-        self._path, self._tool, self._effect = path, tool.rpartition(".")[2], effect
+    def __init__(self, name: str, path: str, effect: str) -> None:
+        self._name, self._path, self._tool, self._effect = name, path, path.rpartition(".")[2], effect
 
     def __call__(self, module: ModuleType) -> None:
         found: Any = module
         for part in self._path.split("."):
             found = getattr(found, part, None)
-        if not _wrap(found, self._tool, self._effect):
-            problems.append(f"{module.__name__}:{self._path} is no function that can be recorded as a tool")
+        if _wrap(found, self._tool, self._effect):
+            launched.met_tool(self._name)
+        else:
+            problems.append(f"{self._name} is no function that can be recorded as a tool")
 
 
 def _is_own(file: str) -> bool:
@@ -87,11 +89,14 @@ def _wrap_spawned(module: ModuleType, tools: Mapping[str, str]) -> None:
 
 def _wrap_if_defined_in(members: Mapping[str, Any], file: str | None, name: str, effect: str) -> bool:
     function = _innermost(members.get(name))
-    if function is None or function.__code__.co_name != name:
+    if function is None:
         return False
     if file is not None and os.path.abspath(function.__code__.co_filename) != os.path.abspath(file):
         return False  # imported from where it is wrapped already
-    return _wrap(function, name, effect)
+    if not _wrap(function, name, effect):
+        return False
+    launched.met_tool(name)
+    return True
 
 
 def _innermost(value: Any) -> FunctionType | None:
@@ -105,16 +110,16 @@ def _innermost(value: Any) -> FunctionType | None:
 
 
 def _wrap(value: Any, name: str, effect: str) -> bool:
-    """Give a function the body of a tool; ``False`` when it is none, or a tool already."""
+    """Give a function the body of a tool; ``False`` when it is none. One that is a tool already stays as it is."""
     function = _innermost(value)
-    if function is None or getattr(function, "__agentdbg_tool__", False):
+    if function is None:
         return False
-    if name in REGISTRY or function.__closure__:
-        return False
+    if getattr(function, "__agentdbg_tool__", False) or _is_decorated(function):
+        return True
     from agentdbg.recording import drive
 
     code = function.__code__
-    original = FunctionType(code, function.__globals__, function.__name__, function.__defaults__, None)
+    original = FunctionType(code, function.__globals__, function.__name__, function.__defaults__, function.__closure__)
     original.__kwdefaults__ = function.__kwdefaults__
     original.__annotations__, original.__doc__ = function.__annotations__, function.__doc__
     original.__qualname__, original.__module__ = function.__qualname__, function.__module__
@@ -131,35 +136,60 @@ def _wrap(value: Any, name: str, effect: str) -> bool:
     return True
 
 
-def _replace_body(function: FunctionType, recorded: Callable[..., Any], original: FunctionType) -> None:
-    import inspect
+def _is_decorated(function: FunctionType) -> bool:
+    """Whether ``agentdbg.tool`` made a tool of it: that records its calls."""
+    return any(opener.function is function for opener in REGISTRY.values())
 
-    function.__signature__ = inspect.signature(original)  # type: ignore[attr-defined]  # what inspect looks for
+
+def _replace_body(function: FunctionType, recorded: Callable[..., Any], original: FunctionType) -> None:
     function.__agentdbg_tool__ = True  # type: ignore[attr-defined]
     function.__code__ = _calling(recorded, original.__code__)
-    function.__defaults__ = None
-    function.__kwdefaults__ = None
 
 
 _BODIES = {
-    _ASYNC_GENERATOR: "async def {}(*args, **kwargs):\n async for item in 'hook'(*args, **kwargs): yield item\n",
-    _COROUTINE: "async def {}(*args, **kwargs): return await 'hook'(*args, **kwargs)\n",
-    _GENERATOR: "def {}(*args, **kwargs): return (yield from 'hook'(*args, **kwargs))\n",
-    0: "def {}(*args, **kwargs): return 'hook'(*args, **kwargs)\n",
+    _ASYNC_GENERATOR: "async def tool({0}):\n  async for _agentdbg_ in 'hook'({1}): yield _agentdbg_",
+    _COROUTINE: "async def tool({0}):\n  return await 'hook'({1})",
+    _GENERATOR: "def tool({0}):\n  return (yield from 'hook'({1}))",
+    0: "def tool({0}):\n  return 'hook'({1})",
 }
 
 
 def _calling(recorded: Callable[..., Any], like: CodeType) -> CodeType:
-    """Code of the same kind as ``like`` that calls ``recorded``, which it holds among its constants."""
+    """Code of the same kind and parameters as ``like`` that calls ``recorded``, which is one of its constants."""
     kind = next((flag for flag in (_ASYNC_GENERATOR, _COROUTINE, _GENERATOR) if like.co_flags & flag), 0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a text is no function: it is replaced below
-        made = compile(_BODIES[kind].format("tool"), like.co_filename, "exec")
+        body = _nested(_BODIES[kind].format(*_parameters(like)), len(like.co_freevars))
+        made = compile(body, like.co_filename, "exec")
     code = next(item for item in made.co_consts if isinstance(item, CodeType))
+    if like.co_freevars:
+        code = next(item for item in code.co_consts if isinstance(item, CodeType))
     consts = tuple(recorded if item == "hook" else item for item in code.co_consts)
     return code.replace(
         co_consts=consts, co_name=like.co_name, co_qualname=like.co_qualname, co_firstlineno=like.co_firstlineno
     )
+
+
+def _parameters(code: CodeType) -> tuple[str, str]:
+    """The parameters of a function without their defaults, which the function object keeps; and how to pass them on."""
+    names = list(code.co_varnames)
+    first = [names.pop(0) for _ in range(code.co_argcount)]
+    by_name = [names.pop(0) for _ in range(code.co_kwonlyargcount)]
+    rest = ["*" + names.pop(0)] if code.co_flags & _VARARGS else []
+    others = ["**" + names.pop(0)] if code.co_flags & _VARKEYWORDS else []
+    declared = [*first, *(rest or (["*"] if by_name else [])), *by_name, *others]
+    if code.co_posonlyargcount:
+        declared.insert(code.co_posonlyargcount, "/")
+    return ", ".join(declared), ", ".join([*first, *rest, *(f"{name}={name}" for name in by_name), *others])
+
+
+def _nested(body: str, cells: int) -> str:
+    """The source of a body; that of a closure with so many cells, which its code has to take."""
+    if not cells:
+        return body
+    names = [f"_agentdbg_{number}_" for number in range(cells)]
+    head, _, rest = body.partition("\n")
+    return f"def outer({', '.join(names)}):\n {head}\n  if 0: {', '.join(names)}\n{rest}"
 
 
 # -- the script itself ------------------------------------------------------------------------------
@@ -182,7 +212,8 @@ class _Main:
 
     def __init__(self, tools: Mapping[str, str]) -> None:
         self._tools = dict(tools)
-        self._left: dict[str, str] | None = None
+        self._file = ""
+        self._left: dict[str, int] | None = None
 
     # Up to Python 3.11: every call of the main thread comes by until the functions are there.
 
@@ -197,7 +228,7 @@ class _Main:
         return self._line
 
     def _line(self, frame: FrameType, event: str, _: object) -> Callable[..., Any] | None:
-        self._look(frame.f_globals)
+        self._look(frame.f_globals, _END if event == "return" else frame.f_lineno)
         if self._left and event != "return":
             return self._line
         self._end_trace()
@@ -220,7 +251,7 @@ class _Main:
         events = monitoring.events
         monitoring.register_callback(_MONITOR, events.PY_START, self._started)
         monitoring.register_callback(_MONITOR, events.LINE, self._monitored)
-        monitoring.register_callback(_MONITOR, events.PY_RETURN, self._monitored)
+        monitoring.register_callback(_MONITOR, events.PY_RETURN, lambda code, *_: self._monitored(code, _END))
         monitoring.set_events(_MONITOR, events.PY_START)
 
     def _started(self, code: CodeType, _: int) -> object:
@@ -232,11 +263,11 @@ class _Main:
         if not self._left:
             monitoring.free_tool_id(_MONITOR)
             return None
-        monitoring.set_local_events(_MONITOR, code, monitoring.events.LINE)
+        monitoring.set_local_events(_MONITOR, code, monitoring.events.LINE | monitoring.events.PY_RETURN)
         return None
 
-    def _monitored(self, code: CodeType, *_: object) -> object:
-        self._look(sys._getframe(1).f_globals)
+    def _monitored(self, code: CodeType, line: int) -> object:
+        self._look(sys._getframe(1).f_globals, line)
         if not self._left:
             monitoring: Any = vars(sys)["monitoring"]
             monitoring.set_local_events(_MONITOR, code, 0)
@@ -249,33 +280,50 @@ class _Main:
         return code.co_name == "<module>" and members.get("__name__") == "__main__"
 
     def _begin(self, code: CodeType) -> None:
-        names = _defined(code.co_filename)
-        self._left = {name: effect for name, effect in self._tools.items() if name in names}
+        self._file, self._left = code.co_filename, {}
+        try:
+            self._left = {name: line for name, line in _defined(code.co_filename).items() if name in self._tools}
+        except Exception as error:
+            problems.append(f"functions of the script are not recorded as tools: {type(error).__name__}: {error}")
 
-    def _look(self, members: Mapping[str, Any]) -> None:
-        for name, effect in list((self._left or {}).items()):
-            if self._left is not None and name in members:
-                _wrap_if_defined_in(members, None, name, effect)
-                del self._left[name]
+    def _look(self, members: Mapping[str, Any], line: int) -> None:
+        """Wrap what has been defined by now. A name is done with behind the last line that gives it a value."""
+        for name, last in list((self._left or {}).items()):
+            try:
+                if name in members:
+                    _wrap_if_defined_in(members, self._file, name, self._tools[name])
+            except Exception as error:
+                problems.append(f"{name} is not recorded as a tool: {type(error).__name__}: {error}")
+                last = 0
+            if self._left is not None and line > last:
+                self._left.pop(name, None)
 
 
-def _defined(file: str) -> frozenset[str]:
-    """Names of the functions that a script defines while it is executed, also below ``if`` and ``try``."""
-    import ast
+_END = 1 << 62
+"""A line behind every other."""
+_AS_TREE = 0x400  # ast.PyCF_ONLY_AST; a user's own ast.py is not to be met here
 
+
+def _defined(file: str) -> dict[str, int]:
+    """What a script gives a name while it is executed, also below ``if`` and ``try``; with the last line that does."""
     try:
         with open(file, "rb") as source:
-            tree = ast.parse(source.read())
+            tree: Any = compile(source.read(), file, "exec", _AS_TREE, dont_inherit=True)
     except (OSError, SyntaxError, ValueError):
-        return frozenset()
-    found: set[str] = set()
-    waiting: list[ast.AST] = list(tree.body)
+        return {}
+    found: dict[str, int] = {}
+    waiting: list[Any] = list(tree.body)
     while waiting:
         node = waiting.pop()
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            found.add(node.name)
-        elif not isinstance(node, ast.ClassDef | ast.Lambda):
-            waiting.extend(
-                child for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt | ast.excepthandler)
-            )
-    return frozenset(found)
+        kind = type(node).__name__
+        names = [node.name] if kind in ("FunctionDef", "AsyncFunctionDef") else []
+        if kind in ("Assign", "AnnAssign"):
+            targets = node.targets if kind == "Assign" else [node.target]
+            names = [target.id for target in targets if type(target).__name__ == "Name"]
+        for name in names:
+            found[name] = max(found.get(name, 0), node.end_lineno)
+        if kind not in ("FunctionDef", "AsyncFunctionDef", "ClassDef"):
+            for part in ("body", "orelse", "handlers", "finalbody", "cases"):
+                below = getattr(node, part, None)
+                waiting.extend(below if isinstance(below, list) else [])
+    return found

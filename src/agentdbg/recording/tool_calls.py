@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from agentdbg.model.records import Effect, Kind
+from agentdbg.recording import launched
 from agentdbg.recording import scope as scopes
 from agentdbg.recording.active import ActiveCall
 from agentdbg.recording.arguments import Binder
@@ -54,6 +55,7 @@ class ToolCalls:
             run.declare_volatile(self.name, self._options.volatile)
         arguments = self._bind(args, kwargs)
         members = self._members(scope, arguments)
+        launched.met_tool(self.name)
         effect = self._effect or found.effect_of(self.name)
         step = run.begin(scope, Kind.TOOL, self.name, run.encode(arguments), effect=effect, members=members)
         if step.call is not None:

@@ -29,6 +29,7 @@ class Told:
         failures: Why a process is not recorded.
         warnings: What the recorder had to say.
         own: By process: store and id of the run that the program itself is.
+        tools: Names of declared tools of which there was one.
     """
 
     pids: tuple[int, ...] = ()
@@ -36,6 +37,7 @@ class Told:
     failures: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     own: Mapping[int, tuple[str, str]] = field(default_factory=dict)
+    tools: frozenset[str] = frozenset()
 
 
 def make(run_id: str | None, store: str | None, tools: Mapping[str, str]) -> str:
@@ -72,6 +74,7 @@ def read(path: str) -> Told:
     failures: dict[str, None] = {}
     warnings: dict[str, None] = {}
     own: dict[int, tuple[str, str]] = {}
+    tools: set[str] = set()
     for event in _events(path):
         match event.get("event"):
             case "started" if isinstance(event.get("pid"), int):
@@ -80,11 +83,13 @@ def read(path: str) -> Told:
                 runs[str(event.get("run_id"))] = None
             case "process_run" if isinstance(event.get("pid"), int):
                 own[event["pid"]] = (str(event.get("store")), str(event.get("run_id")))  # type: ignore[index]  # as above
+            case "tool":
+                tools.add(str(event.get("name")))
             case "failed":
                 failures[str(event.get("reason"))] = None
             case "warned":
                 warnings[str(event.get("reason"))] = None
-    return Told(tuple(pids), tuple(runs), tuple(failures), tuple(warnings), own)
+    return Told(tuple(pids), tuple(runs), tuple(failures), tuple(warnings), own, frozenset(tools))
 
 
 def remove(path: str, told: Told) -> None:
