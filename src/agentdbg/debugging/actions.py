@@ -15,6 +15,7 @@ class Place(StrEnum):
     SIDE = "side by side"
     PLAN = "replay dialog"
     REPLAY = "live replay"
+    ASK = "ask"
 
 
 class Owner(StrEnum):
@@ -52,15 +53,16 @@ class Action:
     label: str = ""
 
 
-_ALL: Final = (Place.RUNS, Place.DEBUGGER, Place.SIDE, Place.PLAN, Place.REPLAY)
-_PANNED: Final = (Place.RUNS, Place.DEBUGGER, Place.SIDE, Place.REPLAY)
+_ALL: Final = (Place.RUNS, Place.DEBUGGER, Place.SIDE, Place.PLAN, Place.REPLAY, Place.ASK)
+_PANNED: Final = (Place.RUNS, Place.DEBUGGER, Place.SIDE, Place.REPLAY, Place.ASK)
 _BOTH: Final = (Place.RUNS, Place.DEBUGGER)
 _DETAIL: Final = (Place.DEBUGGER, Place.SIDE)
 _RUNS: Final = (Place.RUNS,)
 _SIDE: Final = (Place.SIDE,)
 _PLAN: Final = (Place.PLAN,)
 _REPLAY: Final = (Place.REPLAY,)
-_TWO_PANES: Final = (Place.DEBUGGER, Place.SIDE, Place.PLAN, Place.REPLAY)
+_TWO_PANES: Final = (Place.DEBUGGER, Place.SIDE, Place.PLAN, Place.REPLAY, Place.ASK)
+_ASK: Final = (Place.ASK,)
 _SCREEN: Final = Owner.SCREEN
 
 # One action, one line.
@@ -133,6 +135,16 @@ ACTIONS: Final[tuple[Action, ...]] = (
     Action("breakpoint", ("B", "F9"), "breakpoint on every step of this kind and name", "Step",
            "stops.toggle_breakpoint"),
     Action("note", (";",), "write a note on this step", "Run", "open_note", _SCREEN),
+    Action("ask", ("o",), "ask this model call again: its price first, no agent code", "Run", "open_ask", _SCREEN),
+    Action("ask.start", ("enter",), "send it, at the price shown", "Ask", "start", _SCREEN, _ASK, label="send"),
+    Action("ask.more", ("+",), "one sample more", "Ask", "more", places=_ASK, label="more"),
+    Action("ask.fewer", ("-",), "one sample less", "Ask", "fewer", places=_ASK, label="fewer"),
+    Action("ask.model", ("m",), "ask another model", "Ask", "open_model", _SCREEN, _ASK, label="model"),
+    Action("ask.edit", ("e",), "change one place of the request", "Ask", "open_edit", _SCREEN, _ASK, label="edit"),
+    Action("ask.editor", ("E", "ctrl+e"), "the whole request in $EDITOR", "Ask", "edit_request", _SCREEN, _ASK),
+    Action("ask.address", ("u",), "send it to another address", "Ask", "open_address", _SCREEN, _ASK),
+    Action("ask.stop", ("x",), "wait no longer; what came is kept", "Ask", "stop", places=_ASK, label="stop"),
+    Action("ask.again", ("r",), "back to the price, to ask once more", "Ask", "again", places=_ASK, label="again"),
     Action("run.open", ("enter",), "open the run", "Runs", "open_run", _SCREEN, _RUNS, label="open"),
     Action("run.filter", ("f",), "filter the runs as you type", "Runs", "open_filter", _SCREEN, _RUNS, label="filter"),
     Action("run.select", ("space",), "select the run", "Runs", "select_run", _SCREEN, _RUNS, label="select"),

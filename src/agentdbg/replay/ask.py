@@ -195,8 +195,8 @@ def is_own(source: RunSource) -> bool:
     return isinstance(source, DirectoryRunSource) and is_trusted(source)
 
 
-def recorded_answer(source: RunSource, step: Step, question: Question) -> Sample | None:
-    """The answer that the record has."""
+def recorded_answer(source: RunSource, step: Step, question: Question | None) -> Sample | None:
+    """The answer that the record has; without a question, whatever was asked, it is read as a text."""
     if step.result is None:
         return None
     try:
@@ -206,7 +206,7 @@ def recorded_answer(source: RunSource, step: Step, question: Question) -> Sample
     return Sample(
         n=0,
         state=ANSWERED,
-        conclusion=conclude(output, structured=wants_json(question.provider, question.body)),
+        conclusion=conclude(output, structured=question is not None and wants_json(question.provider, question.body)),
         model=str(step.attrs.get("model") or step.attrs.get("model_asked") or step.name),
         usage=step.usage,
         latency_ms=step.latency_ms,

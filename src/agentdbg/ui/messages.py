@@ -117,3 +117,11 @@ class ReplayNews(Message):
     def can_replace(self, message: Message) -> bool:
         """A newer one makes an older one needless."""
         return isinstance(message, ReplayNews)
+
+
+class AskNews(Message):
+    """An answer of a model came, or all did; many of these count as one."""
+
+    def can_replace(self, message: Message) -> bool:
+        """A newer one makes an older one needless."""
+        return isinstance(message, AskNews)

@@ -21,6 +21,7 @@ from agentdbg.debugging.overview import gather
 from agentdbg.debugging.session import Session
 from agentdbg.debugging.statefields import Path, hunt_change
 from agentdbg.debugging.tabs import TABS, build
+from agentdbg.model.records import Kind
 from agentdbg.ui.comparing import Comparing
 from agentdbg.ui.keymap import bindings_of
 from agentdbg.ui.messages import Compared, FilteredSteps, Gathered, Hunted, Sifted, Woken
@@ -354,6 +355,17 @@ class DebuggerScreen(PanesScreen):
     def open_replay_edited(self) -> None:
         """Ask how to replay this run from an edited value."""
         self.say(open_dialog(self, edit=True), Tone.WARN)
+
+    def open_ask(self) -> None:
+        """Ask the selected model call again; first its price."""
+        step = self.session.current
+        if step is None or step.kind is not Kind.MODEL:
+            self.say("this is no model call: o asks one again")
+            return
+        from agentdbg.debugging.asking import Asking
+        from agentdbg.ui.screens.ask import AskScreen
+
+        self.app.push_screen(AskScreen(Asking(self.session.source, self.debugger.store, step)))
 
     def open_note(self) -> None:
         """Ask what to write on the selected step."""
