@@ -117,7 +117,7 @@ class Wish:
 
 
 _MODES: Final = {
-    "exact": "the agent's own code; models and tools answer from the record",
+    "exact": "the agent's own code, every answer from the record",
     "regression": "models and reads are live; writes are never made",
 }
 _BEGIN: Final = {"running": "until a breakpoint, or P", "paused": "held before its first call"}

@@ -6,7 +6,7 @@ import signal
 from dataclasses import dataclass, field
 from typing import Any
 
-_OVER = ("diverged", "refused", "record_ends", "done", "stopped", "prefix_changed", "control_ends")
+_OVER = ("diverged", "refused", "record_ends", "done", "stopped", "prefix_changed", "control_ends", "aborted")
 
 
 @dataclass(slots=True)

@@ -13,6 +13,7 @@ from agentdbg.compare.unseen import unseen_in
 from agentdbg.model.records import Json, Step
 from agentdbg.replay import cassette as cassettes
 from agentdbg.replay.cassette import Cassette
+from agentdbg.replay.main_module import MAIN
 from agentdbg.replay.placed import CodeRefused, placed
 from agentdbg.replay.policy import Deed
 from agentdbg.replay.present import differences_from_record
@@ -230,7 +231,8 @@ def _command(source: DirectoryRunSource) -> str:
     target, launch = mapping(entry.get("callable")), mapping(entry.get("launch"))
     words = [str(word) for word in cast("list[Json]", launch.get("argv") or entry.get("argv") or [])]
     if target:
-        what = f"{target.get('module')}.{target.get('qualname')}"
+        home = target.get("file") if target.get("module") == MAIN else target.get("module")
+        what = f"{target.get('qualname')} of {home}"
     elif launch:
         what = " ".join([str(launch.get("target") or ""), *words[1:]]).strip()
     else:

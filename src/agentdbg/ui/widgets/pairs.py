@@ -83,11 +83,11 @@ class AnswerList(LineView):
         )
 
 
-def head_row(left: str, right: str, width: int) -> list[Span]:
-    """The two runs' ids above their columns."""
+def head_row(left: str, right: str, width: int, word: str = "differs") -> list[Span]:
+    """The two runs' ids above their columns; ``word`` above their signs."""
     half = half_width(width)
     return [
-        span(f"  {'differs':<{SIGN_WIDTH}}", Tone.DIM),
+        span(f"  {word:<{SIGN_WIDTH}}", Tone.DIM),
         span(f"{fit('- ' + left, half)}", Tone.LABEL),
         span(" │ ", Tone.DIM),
         span(fit("+ " + right, half), Tone.LABEL),

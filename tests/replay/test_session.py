@@ -1,0 +1,244 @@
+"""A running replay under control: held, stepped, run to, looked into, ended; whatever the program does meanwhile."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from agentdbg.replay.run import ReplayOptions, ReplayRefused
+from agentdbg.replay.session import CannotDo, ReplaySession, abort_all
+from agentdbg.replay.session_events import Diverged, Ended, Inspected, Paused, Printed, Refused, Released, Stepped
+from agentdbg.store.address import open_store
+from tests.support.replay_lab import SRC, ReplayLab
+from tests.support.replay_sessions import DESK, followed
+
+
+def test_a_replay_is_stepped_from_call_to_call(lab: ReplayLab) -> None:
+    lab.record(DESK)
+    with followed(lab, pause=True) as replay:
+        session = replay.session
+        first = replay.paused()
+        assert (first.call.recorded, first.call.kind, first.call.name, first.why) == (2, "tool", "look", "pause")
+        assert session.state == "paused"
+        frame = first.where[0]
+        assert (frame.function, frame.source, frame.own) == ("run", "found = look(order)", True)
+        assert dict(frame.locals) == {"order": "'o-1'", "customer": "<__main__.Customer>"}
+        session.step()
+        assert replay.paused().call.name == "refund"
+        session.step()
+        assert replay.paused().call.recorded == 5
+        session.cont()
+        ended = replay.until(Ended)
+    assert session.wait().verdict == "identical"
+    assert ended.outcome is not None and ended.outcome.notes == ()
+    assert [event.call.recorded for event in replay.all(Stepped)] == [2, 3, 5]
+    assert len(replay.all(Released)) == 3
+    assert "".join(event.text for event in replay.all(Printed)) == "begins\npaid paid\n"
+    assert session.state == "over"
+
+
+def test_it_runs_to_a_step_and_to_breakpoints(lab: ReplayLab) -> None:
+    lab.record(DESK)
+    with followed(lab, pause=True) as replay:
+        session = replay.session
+        replay.paused()
+        with pytest.raises(CannotDo, match="no call at or after step 6"):
+            session.run_to(6)
+        with pytest.raises(CannotDo, match="stands before step 2"):
+            session.run_to(1)
+        assert session.run_to(4) == 5  # step 4 is what refund did: nothing that a replay meets
+        found = replay.paused()
+        assert (found.call.recorded, found.why) == (5, "run to")
+        with pytest.raises(CannotDo, match="replayed already"):
+            session.run_to(3)
+        with pytest.raises(CannotDo, match="refuse cannot be done"):
+            session.decide("refuse")
+        session.decide("go")
+        replay.until(Ended)
+    for stop, expected in (({"name": "refund"}, 3), ({"kind": "tool", "error": True}, 5)):
+        with followed(lab, stops=[stop]) as replay:
+            found = replay.paused()
+            assert (found.call.recorded, found.why) == (expected, "breakpoint")
+            replay.session.set_stops([])
+            replay.session.cont()
+            replay.until(Ended)
+        assert replay.session.wait().verdict == "identical"
+
+
+def test_it_is_held_before_it_leaves_the_recorded_path(lab: ReplayLab) -> None:
+    lab.record(DESK)
+    lab.write(DESK.replace('found["total"])', "99)"))
+    with followed(lab, stops=[{"divergence": True}]) as replay:
+        found = replay.paused()
+        assert (found.call.name, found.call.recorded, found.problem) == ("refund", None, "not in the record")
+        assert dict(found.where[0].locals)["found"] == "{'id': 'o-1', 'total': 120}"
+        replay.session.step()
+        assert replay.until(Diverged).name == "refund"
+        replay.until(Ended)
+    assert replay.session.wait().verdict == "diverged"
+
+
+def test_a_person_looks_into_the_program(lab: ReplayLab) -> None:
+    lab.record(DESK)
+    with followed(lab, pause=True) as replay:
+        replay.paused()
+        replay.session.step()
+        replay.paused()
+        said = []
+        for line in ("p found['total'] + 1", "continue", "p nothing"):
+            replay.session.inspect(line)
+            said.append(replay.until(Inspected).text)
+        assert said[0] == "121\n"
+        assert "own keys" in said[1]
+        assert "NameError" in said[2]
+        replay.session.inspect("p open(os.environ['OUTSIDE'] + '/mine', 'w')")
+        assert replay.until(Refused).effect == "open"
+        replay.until(Ended)
+    outcome = replay.session.wait()
+    assert outcome.verdict == "refused"  # what a person evaluates is held by the guard like anything else
+    assert any("a person had code evaluated" in words for words in outcome.notes)
+
+
+def test_it_is_stopped_and_what_there_is_of_it_is_kept(lab: ReplayLab) -> None:
+    lab.record(DESK)
+    with followed(lab, pause=True) as replay:
+        replay.paused()
+        replay.session.step()
+        replay.paused()
+        replay.session.abort()
+        replay.until(Ended)
+    outcome = replay.session.wait()
+    assert outcome.verdict == "aborted"
+    assert "in step 3, tool refund" in outcome.reason
+    assert outcome.replay_run is not None
+    kept = lab.run(outcome.replay_run)
+    assert kept.summary().verdict == "aborted"
+    assert [step.name for step in kept.steps()] == ["run", "look", "refund"]
+
+
+def test_a_program_that_hangs_is_stopped_too(lab: ReplayLab) -> None:
+    lab.record(DESK)
+    lab.write(DESK.replace("found = look(order)", "found = look(order)\n    while True: pass"))
+    with followed(lab) as replay:
+        replay.until(Stepped)
+        abort_all()
+        replay.until(Ended)
+    assert replay.session.wait().verdict == "aborted"
+
+
+def test_a_crash_a_fork_and_a_flood(lab: ReplayLab) -> None:
+    lab.record(DESK)
+    for change, verdict in (("os._exit(7)", "crashed"), ("os.fork()", "refused")):
+        lab.write(DESK.replace('print("begins", flush=True)', change))
+        with followed(lab) as replay:
+            replay.until(Ended)
+        assert replay.session.wait().verdict == verdict
+    flood = "[print('x' * 100_000, flush=True) for _ in range(200)]"
+    lab.write(DESK.replace('print("begins", flush=True)', flood))
+    with followed(lab) as replay:
+        replay.until(Ended)
+    assert replay.session.wait().verdict == "identical"
+    printed = replay.all(Printed)
+    assert sum(len(event.text) for event in printed) + sum(event.skipped for event in printed) == 200 * 100_001 + 10
+    assert sum(len(event.text) for event in printed) < 4_000_000
+
+
+def test_what_is_not_run_says_why(lab: ReplayLab) -> None:
+    lab.record(DESK)
+    file = lab.store / "runs" / "run-1" / "run.json"
+    file.write_text(file.read_text().replace('"seal":"', '"seal":"0'))
+    with followed(lab) as replay:
+        ended = replay.until(Ended)
+    assert ended.refused and "--trust" in ended.error
+    with pytest.raises(ReplayRefused):
+        replay.session.wait()
+
+
+def test_events_are_there_without_a_listener_and_under_the_kernels_layers(lab: ReplayLab) -> None:
+    lab.record(DESK)
+    options = ReplayOptions("auto", 30, False, (), open_store(str(lab.store)))
+    session = ReplaySession(lab.run(), options, stops=[{"name": "refund"}])
+    session.start()
+    for event in session.events():
+        if isinstance(event, Paused):
+            session.cont()
+    ended = session.ended
+    assert ended is not None
+    if ended.outcome is None:
+        pytest.skip(ended.error)  # a kernel without the layers
+    assert ended.outcome.verdict == "identical"
+    assert "seccomp" in ended.outcome.guard
+
+
+PARALLEL = """\
+import threading
+import agentdbg
+
+@agentdbg.tool(effect="read")
+def ask(name):
+    return name
+
+@agentdbg.agent
+def run():
+    order = []
+    def work(i):
+        order.append(ask(str(i)))
+    threads = []
+    for i in (2, 0, 1):
+        threads.append(threading.Thread(target=work, args=(i,)))
+        threads[-1].start()
+        threads[-1].join()
+    together = [threading.Thread(target=lambda n=n: order.append(ask(n))) for n in "abc"]
+    for each in together:
+        each.start()
+    for each in together:
+        each.join()
+    return order
+
+if __name__ == "__main__":
+    run()
+"""
+
+
+def test_holding_changes_no_order(lab: ReplayLab) -> None:
+    lab.record(PARALLEL)
+    with followed(lab, pause=True) as replay:
+        held = 0
+        while not isinstance(replay.until_any(Paused, Ended), Ended):
+            held += 1
+            replay.session.step()
+    assert replay.session.wait().verdict == "identical"
+    assert held == 6
+
+
+def test_the_child_ends_with_its_parent(lab: ReplayLab) -> None:
+    lab.record(DESK.replace("begins", "pid").replace('print("pid"', 'print("pid", os.getpid()'))
+    script = (
+        "import sys\n"
+        "from agentdbg.replay.run import ReplayOptions\n"
+        "from agentdbg.replay.session import ReplaySession\n"
+        "from agentdbg.store.address import open_store, resolve\n"
+        f"store = open_store({str(lab.store)!r})\n"
+        "options = ReplayOptions('audit', 60, False, (), store)\n"
+        "session = ReplaySession(resolve(store, 'run-1'), options, pause=True)\n"
+        "session.start()\n"
+        "for event in session.events():\n"
+        "    print(getattr(event, 'text', ''), end='', flush=True)\n"
+    )
+    env = {**os.environ, **lab.environment(), "PYTHONPATH": str(SRC)}
+    parent = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, env=env, text=True)
+    assert parent.stdout is not None
+    child = int(parent.stdout.readline().split()[1])
+    parent.send_signal(signal.SIGKILL)
+    parent.wait()
+    parent.stdout.close()
+    deadline = time.monotonic() + 10
+    while Path(f"/proc/{child}").exists() and "State:\tZ" not in Path(f"/proc/{child}/status").read_text():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
