@@ -12,6 +12,7 @@ import pytest
 
 from agentdbg.model.records import Effect, Kind, StepStatus
 from tests.support.http_lab import HttpLab
+from tests.support.recorded import run
 from tests.support.replay_lab import SRC
 from tests.support.scripted_server import Reply, rate_limited, server_error
 
@@ -332,3 +333,20 @@ def test_the_sdks_on_httpx_replay_exactly(lab: HttpLab, old_sdks: Path, program:
     assert len(lab.steps(Kind.MODEL)) == len(lab.provider.requests)
     outcome = lab.replay_without_server()
     assert (outcome.verdict, outcome.unconsumed) == ("identical", 0), outcome.reason
+
+
+def test_what_records_is_loaded_with_the_first_request(tmp_path: Path) -> None:
+    done = run(
+        tmp_path,
+        """
+        import sys
+        import agentdbg, httpx2
+
+        agentdbg.stats()
+        client = httpx2.Client(transport=httpx2.MockTransport(lambda request: httpx2.Response(200)))
+        loaded = ["agentdbg.recording.http_transports" in sys.modules]
+        client.get("http://x.test/")
+        print(*loaded, "agentdbg.recording.http_transports" in sys.modules)
+        """,
+    )
+    assert done.stdout == "False True\n"

@@ -61,8 +61,15 @@ def _call(function: Hook, module: ModuleType) -> None:
     try:
         function(module)
     except Exception as error:
-        problems.append(f"{module.__name__} is not covered: {type(error).__name__}: {error}")
-        launched.tell("warned", reason=problems[-1])
+        not_covered(module.__name__, error)
+
+
+def not_covered(name: str, error: Exception) -> None:
+    """A module cannot be patched: note it, once, and tell the launcher."""
+    problem = f"{name} is not covered: {type(error).__name__}: {error}"
+    if problem not in problems:
+        problems.append(problem)
+        launched.tell("warned", reason=problem)
 
 
 class _Finder:

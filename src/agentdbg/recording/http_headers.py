@@ -7,8 +7,6 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from agentdbg.recording.process import recorder
-
 _MARK = "__agentdbg__"
 
 
@@ -52,5 +50,7 @@ def take_placeholders(module: ModuleType) -> None:
 
 
 def _replaying() -> bool:
+    from agentdbg.recording.process import recorder
+
     found = recorder()
     return found is not None and found.answerer is not None
