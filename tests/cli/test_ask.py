@@ -115,6 +115,7 @@ def test_what_goes_wrong_is_said(
     assert words in shown.out + shown.err
 
 
+@pytest.mark.wide
 def test_a_terminal_is_asked_first_and_ctrl_c_keeps_what_came(store: Path, server: ScriptedServer) -> None:
     options = f"--step 3 --samples 2 --base-url {server.openai_url} --store {store}"
     command = f"{sys.executable} -m agentdbg.cli.main ask refund-1 {options}"
