@@ -125,6 +125,8 @@ class Control:
         while True:
             try:
                 data = os.read(self._fd, 65536)
+            except ConnectionError:
+                break  # the parent is gone, and had not heard all
             except OSError:
                 return  # the program has closed what is not its own
             if not data or len(pending) > MAX_LINE:
