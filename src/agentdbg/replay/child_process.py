@@ -68,6 +68,7 @@ class ControlPair:
         self.ours, self.theirs = socket.socketpair()
         self.mark = secrets.token_hex(16).encode()
         self.ours.sendall(self.mark)
+        self.pending = b""
         self._lock = threading.Lock()
         self._early: list[bytes] | None = []
 
@@ -138,6 +139,7 @@ def run_child(
         report.messages.append({"event": "aborted"})
     finally:
         report.exit_code = _end(child, patient=not report.timed_out and (report.said_last or not report.is_over()))
+        _hear_out(control, report)
         report.log = log.text()
     return report
 
@@ -176,36 +178,34 @@ def _listen(
     parent: Parent | None,
 ) -> None:
     """Read messages until the child is done, has ended, or its grace after the first stop is over."""
-    ours, pending, told = control.ours, b"", 0
-    was_over = False
+    ours, told = control.ours, 0
+    was_over = held = False
     looked = time.monotonic()
     while True:
         if watch is not None:
             told = _tell(watch, report, told)
             now = time.monotonic()
-            deadline += now - looked if watch.waits() and not was_over else 0.0
+            held = watch.waits() and not was_over
+            deadline += now - looked if held else 0.0
             looked = now
             if watch.aborted() and not report.is_over():
                 report.messages.append({"event": "aborted"})
                 control.send({"do": "abort"})
         if report.is_over() and not was_over:
             was_over, deadline = True, min(deadline, time.monotonic() + GRACE_S)
-        ours.settimeout(max(0.001, min(LOOK_S, deadline - time.monotonic())))
+        ours.settimeout(LOOK_S if held else max(0.001, min(LOOK_S, deadline - time.monotonic())))
         try:
             data = ours.recv(65536)
         except TimeoutError:
-            if time.monotonic() < deadline:
+            if held or time.monotonic() < deadline:
                 continue  # a kernel layer may have stopped something meanwhile
             report.timed_out = not report.is_over()
             return
         except OSError:
             return
-        if not data or len(pending) > MAX_MESSAGE:
+        if not data or len(control.pending) > MAX_MESSAGE:
             return
-        *lines, pending = (pending + data).split(b"\n")
-        found = [message for line in lines if (message := _message(line, control.mark, report)) is not None]
-        report.messages += [message for message in found if message.get("event") not in _PASSING]
-        for message in found:
+        for message in _heard(control, report, data):
             if watch is not None and message.get("event") in _PASSING:
                 watch.heard(message)
             if message.get("event") == "kernel":
@@ -229,6 +229,22 @@ def _tell(watch: Watch, report: ChildReport, told: int) -> int:
     for message in messages:
         watch.heard(message)
     return told + len(messages)
+
+
+def _heard(control: ControlPair, report: ChildReport, data: bytes) -> list[dict[str, Any]]:
+    """Messages that are whole now."""
+    *lines, control.pending = (control.pending + data).split(b"\n")
+    found = [message for line in lines if (message := _message(line, control.mark, report)) is not None]
+    report.messages += [message for message in found if message.get("event") not in _PASSING]
+    return found
+
+
+def _hear_out(control: ControlPair, report: ChildReport) -> None:
+    """What a child that has ended said behind its last word: its interpreter's end may have been stopped too."""
+    control.ours.setblocking(False)
+    with suppress(OSError):  # nothing more is there
+        while (data := control.ours.recv(65536)) and len(control.pending) <= MAX_MESSAGE:
+            _heard(control, report, data)
 
 
 def _message(line: bytes, mark: bytes, report: ChildReport) -> dict[str, Any] | None:

@@ -82,15 +82,15 @@ def shown(value: object, depth: int = 2) -> str:
     kind = type(value)
     if value is None or kind in (bool, float, complex):
         return repr(value)
-    if isinstance(value, int) and kind is int:
+    if kind is int and isinstance(value, int):
         return repr(value) if value.bit_length() < 4096 else f"<int of {value.bit_length()} bits>"
-    if isinstance(value, str | bytes) and kind in (str, bytes):
+    if kind in (str, bytes) and isinstance(value, str | bytes):
         more = f"… ({len(value):,} in all)" if len(value) > LONGEST else ""
         return f"{value[:LONGEST]!r}{more}"
-    if isinstance(value, list | tuple | set | frozenset) and kind in (list, tuple, set, frozenset):
+    if kind in (list, tuple, set, frozenset) and isinstance(value, list | tuple | set | frozenset):
         left, right = {list: "[]", tuple: "()", set: ("{", "}"), frozenset: ("frozenset(", ")")}[kind]
         return _several(left, right, len(value), (shown(item, depth - 1) for item in value), depth)
-    if isinstance(value, dict) and kind is dict:
+    if kind is dict and isinstance(value, dict):
         pairs = (f"{shown(key, depth - 1)}: {shown(item, depth - 1)}" for key, item in value.items())
         return _several("{", "}", len(value), pairs, depth)
     module, name = (type.__getattribute__(kind, part) for part in ("__module__", "__qualname__"))
