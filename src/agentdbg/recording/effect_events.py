@@ -86,6 +86,8 @@ class Rules:
     def write(self, path: object, dir_fd: object = None) -> str | None:
         """Judge opening ``path`` for writing: its resolved path when it may not be, else ``None``."""
         target = resolve(path, dir_fd)
+        if target.startswith(f"/proc/{os.getpid()}/fd/"):
+            return None  # ``/dev/stdout`` where that is a pipe: it is open already
         return None if self._allowed(target) else target
 
     def create(self, path: object, dir_fd: object = None) -> str | None:

@@ -8,12 +8,14 @@ Runs on the standard library, in the agent's environment.
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import platform
 import sys
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -83,6 +85,7 @@ class Replay:
         if spec.get("control") is not None:
             self.answers.gate = self._pauses
         self._draws = RecordedDraws(tape.draws, float(spec.get("started_at") or 0.0))
+        self._tape_breaks_off = tape.ends_early
         self._roots = 0
         self._importing = self._ended = False
         self._tolerated = 0
@@ -141,11 +144,14 @@ class Replay:
         except BaseException as problem:
             error = problem
         self._await_threads()
+        if self._whole and not self._tape_breaks_off and self.answers.stopped() is None:
+            _wind_down()
         return self._end(error)
 
     def _run(self) -> None:
         if self._launch is not None:
             scope.enter_program()
+            atexit._clear()  # what is called at the end is the program's
             program.run(self._launch)
             return
         self._importing = True
@@ -261,6 +267,13 @@ def regression_of(
     from agentdbg.replay.regression_child import RegressionChild
 
     return RegressionChild(spec["regression"], tape, tell)
+
+
+def _wind_down() -> None:
+    """End a program as its interpreter does: threads first that are no daemons, then what it left to the exit."""
+    with suppress(ReplayStop, Refused):  # latched: the parent knows
+        threading._shutdown()  # type: ignore[attr-defined]  # what the interpreter itself calls
+        atexit._run_exitfuncs()
 
 
 def _give_standard_input(spec: Mapping[str, Any]) -> None:

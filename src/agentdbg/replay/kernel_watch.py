@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fnmatch
-import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -23,6 +22,9 @@ _HARMLESS = (
     "open* /proc/thread-self/*",
 )
 """What the C library and runtimes ask the machine by themselves; stopped like the rest."""
+_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty")
+SHARED_MEMORY = "/dev/shm"
+"""Of its own, where it is among what is contained as a whole."""
 NATIVE = "code below Python"
 
 
@@ -54,7 +56,7 @@ class KernelWatch:
         if self._contained or not isinstance(listener, int):
             return False
         self._contained = tuple(str(place) for place in message.get("contained") or ())
-        writable = (*self._contained, "/dev/null", "/dev/zero", "/dev/full", "/dev/tty")
+        writable = (*self._contained, *_DEVICES)
         try:
             taken = take_listener(self._pid, listener)
         except OSError as problem:
@@ -86,6 +88,6 @@ class KernelWatch:
         return {"event": "tolerated" if tolerated else "refused", **told}
 
     def _is_own(self, path: str) -> bool:
-        """Whether a path is the replay's own scratch, or a device."""
-        scratch = self._contained[0] if self._contained else ""
-        return path == scratch or path.startswith((scratch + os.sep, "/dev/", OPEN_ALREADY))
+        """Whether a path is the replay's own scratch, its own shared memory, or a device."""
+        places = [self._contained[0], *(place for place in self._contained if place == SHARED_MEMORY), *_DEVICES]
+        return path.startswith(OPEN_ALREADY) or any(f"{path}/".startswith(f"{place}/") for place in places)

@@ -64,6 +64,9 @@ def _namespaces(spec: Mapping[str, Any], *, closed: bool) -> tuple[list[str], li
         return [], []
     views = [namespaces.View(*(str(view[name]) for name in ("folder", "upper", "work"))) for view in spec["views"]]
     laid = [view.folder for view in namespaces.cover(views, str(spec["scratch"]))]
+    seen = [str(spec["scratch"]), str(spec["cwd"]), *laid]
+    if any(f"{place}/".startswith(f"{_SHARED_MEMORY}/") for place in seen):
+        return [*held, *(["copy-on-write view"] if laid else [])], laid  # it would be hidden
     with suppress(OSError):
         calls.mount("tmpfs", _SHARED_MEMORY, "tmpfs", 0, "size=256m")
         laid.append(_SHARED_MEMORY)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
@@ -210,6 +211,11 @@ class Scratch:
         return self.path
 
     def __exit__(self, *_: object) -> None:
+        for view in self.path.glob("views/*-work"):
+            for place in (view, view / "work"):  # the overlay's own, closed to everybody
+                if place.is_dir() and not any(each.is_symlink() for each in (view.parent, view, place)):
+                    with suppress(OSError):
+                        place.chmod(0o700)
         shutil.rmtree(self.path, ignore_errors=True)
 
 

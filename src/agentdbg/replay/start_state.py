@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from agentdbg.replay.kernel.namespaces import SPECIAL
 from agentdbg.replay.trust import roots_of
 from agentdbg.store.journal import ref_from
 from agentdbg.store.protocols import BodyMissing
@@ -72,7 +73,7 @@ def _views(cwd: str, files: Mapping[str, str | None]) -> tuple[str, ...]:
     wanted = [os.path.realpath(place) for place in (cwd, tempfile.gettempdir(), *map(os.path.dirname, files))]
     found: list[str] = []
     for place in sorted(dict.fromkeys(wanted), key=len):
-        if os.path.isdir(place) and not any(_is_within(place, other) for other in found):
+        if place not in SPECIAL and os.path.isdir(place) and not any(_is_within(place, other) for other in found):
             found.append(place)
     return tuple(found[:MOST_VIEWS])
 

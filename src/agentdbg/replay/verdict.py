@@ -14,6 +14,7 @@ from agentdbg.compare.trajectory import Divergence, called, compare
 from agentdbg.model.records import Kind, Step
 from agentdbg.replay.cassette import Cassette
 from agentdbg.replay.child_process import ChildReport
+from agentdbg.replay.contained import unrecorded_changes
 from agentdbg.replay.nearest import nearest_call
 from agentdbg.replay.outcome import Outcome
 from agentdbg.replay.sameness import ReplaySameness
@@ -78,6 +79,8 @@ class _Case:
             self._notes.append(ORDER_LOST)
         if report.strange:
             self._notes.append(STRANGE.format(count=report.strange))
+        if new := unrecorded_changes(self._recorded, report):
+            self._notes.append(new)
         if leaky := said.get("leaky"):
             self._notes.append(f"loaded, and able to get past an audit hook: {', '.join(map(str, leaky))}")
         if count := said.get("inspected"):

@@ -13,7 +13,8 @@ from agentdbg.replay.kernel.calls import KernelRefused, mount, unshare
 
 _NEWNS, _NEWUSER, _NEWNET, _NEWIPC = 0x00020000, 0x10000000, 0x40000000, 0x08000000
 _BIND, _REC, _PRIVATE = 4096, 16384, 1 << 18
-_SPECIAL = ("/", "/proc", "/sys", "/dev")
+SPECIAL = ("/", "/proc", "/sys", "/dev")
+"""Folders that no view is laid over: the system's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ def cover(views: Sequence[View], scratch: str) -> list[View]:
     kept = os.open(scratch, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         for view in views:
-            if view.folder in _SPECIAL or not os.path.isdir(view.folder) or not _cover(view):
+            if view.folder in SPECIAL or not os.path.isdir(view.folder) or not _cover(view):
                 continue
             laid.append(view)
             if _is_within(scratch, view.folder):
