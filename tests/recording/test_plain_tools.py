@@ -17,6 +17,7 @@ from agentdbg.recording import plain_tools
 from agentdbg.recording.openers import REGISTRY
 from agentdbg.store.address import open_store, resolve
 from tests.support import launching
+from tests.support.environments import NoInterpreter, environment
 
 PROGRAM = '''
 import asyncio, json, sys
@@ -222,13 +223,25 @@ ODD_CALLS = [
 ]
 
 
-def test_functions_of_every_make_are_tools_and_what_is_none_is_said(tmp_path: Path) -> None:
+@pytest.mark.wide
+@pytest.mark.parametrize("version", ["3.12", "3.13"])
+def test_functions_of_every_make_are_tools_where_python_monitors(version: str, tmp_path: Path) -> None:
+    try:
+        python = environment(python=version)
+    except NoInterpreter as missing:
+        pytest.skip(str(missing))
+    test_functions_of_every_make_are_tools_and_what_is_none_is_said(tmp_path, str(python))
+
+
+def test_functions_of_every_make_are_tools_and_what_is_none_is_said(
+    tmp_path: Path, python: str = sys.executable
+) -> None:
     (tmp_path / "program.py").write_text(ODD, encoding="utf-8")
     for name in ("one", "two"):
         (tmp_path / f"{name}.py").write_text(f"def send(x): return '{name}'\n", encoding="utf-8")
     names = [*dict.fromkeys(ODD_CALLS), "last", "instance", "mistyped", "one:gone", "nowhere:at_all"]
     tools = [word for name in names for word in ("--tool", f"{name}=read")]
-    words = [sys.executable, "program.py"]
+    words = [python, "program.py"]
     bare, recorded = launching.run(words, tmp_path), launching.record(words, tmp_path, *tools)
     assert (recorded.status, recorded.stdout) == (bare.status, bare.stdout)
     said = recorded.stderr.decode()

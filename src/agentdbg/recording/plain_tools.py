@@ -251,7 +251,7 @@ class _Main:
         events = monitoring.events
         monitoring.register_callback(_MONITOR, events.PY_START, self._started)
         monitoring.register_callback(_MONITOR, events.LINE, self._monitored)
-        monitoring.register_callback(_MONITOR, events.PY_RETURN, lambda code, *_: self._monitored(code, _END))
+        monitoring.register_callback(_MONITOR, events.PY_RETURN, self._returned)
         monitoring.set_events(_MONITOR, events.PY_START)
 
     def _started(self, code: CodeType, _: int) -> object:
@@ -266,8 +266,11 @@ class _Main:
         monitoring.set_local_events(_MONITOR, code, monitoring.events.LINE | monitoring.events.PY_RETURN)
         return None
 
-    def _monitored(self, code: CodeType, line: int) -> object:
-        self._look(sys._getframe(1).f_globals, line)
+    def _returned(self, code: CodeType, *_: object) -> object:
+        return self._monitored(code, _END, 2)
+
+    def _monitored(self, code: CodeType, line: int, depth: int = 1) -> object:
+        self._look(sys._getframe(depth).f_globals, line)
         if not self._left:
             monitoring: Any = vars(sys)["monitoring"]
             monitoring.set_local_events(_MONITOR, code, 0)

@@ -1,6 +1,6 @@
 """The replay's child process: the recorded entry point, called again with the recorder in replay mode, guard armed.
 
-    python -m agentdbg.replay.child SPEC.json
+It is started by ``child_start``, with the path of its specification as its argument.
 
 Everything that the parent must know goes over a socket pair as JSON lines, the replay's own record to a scratch store.
 Runs on the standard library, in the agent's environment.
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from agentdbg.replay.regression_child import RegressionChild
 
 MAX_TOLERATED = 1000
+search_path: list[str] = []
+"""Where the program's modules are found, and what a replay loads later; before it is set, the replay's own alone."""
 WAIT_S, IDLE_WAITS = 0.05, 40
 
 
@@ -108,7 +110,7 @@ class Replay:
         pins.skip_sleeps(self._draws.sleep if again is None else again.slept(self._draws.sleep))
         sys.argv = list(spec["argv"])
         here = os.path.dirname(os.path.abspath(__file__))
-        sys.path[:] = [place for place in dict.fromkeys(sys.path) if place != here]
+        sys.path[:] = [place for place in dict.fromkeys(search_path or sys.path) if place != here]
         install_seams()
         allow = None if again is None else again.allows
         guard = Guard(spec["allow_write"], spec["tolerate"], _where, self._report, allow)
@@ -305,10 +307,15 @@ def _last_line(error: BaseException) -> str:
     return traceback.format_exception_only(error)[-1].strip()
 
 
-if __name__ == "__main__":
+def run_and_end() -> NoReturn:
+    """Run the replay that the command line names, and end the process."""
     code = main(sys.argv[1])
     try:
         sys.stdout.flush()
         sys.stderr.flush()
     finally:
         os._exit(code)
+
+
+if __name__ == "__main__":
+    run_and_end()

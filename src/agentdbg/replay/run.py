@@ -16,6 +16,7 @@ from agentdbg.model.records import Json
 from agentdbg.redaction.gate import Gate
 from agentdbg.replay import cassette as cassettes
 from agentdbg.replay.child_process import ChildReport, ControlPair, Watch, run_child
+from agentdbg.replay.child_start import child_command
 from agentdbg.replay.cleaning import cleaned
 from agentdbg.replay.moved_run import published_entry
 from agentdbg.replay.outcome import Outcome
@@ -240,11 +241,9 @@ def _replay(
         if watch is not None:
             watch.attached(control, scratch / "store" / "runs" / run_id)
         report = run_child(
-            [
-                interpreter(source),
-                *interpreter_options(mapping(summary.meta.get("entry"))),
-                *("-m", "agentdbg.replay.child", str(scratch / "spec.json")),
-            ],
+            child_command(
+                interpreter(source), interpreter_options(mapping(summary.meta.get("entry"))), scratch / "spec.json"
+            ),
             control,
             cwd=str(spec["cwd"]),
             env={**child_environment(source, spec, scratch), **options.env},

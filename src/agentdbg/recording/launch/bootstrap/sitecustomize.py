@@ -36,10 +36,24 @@ def _begin():
         if sys.version_info < _OLDEST:
             wanted = ".".join(str(part) for part in _OLDEST)
             _tell("failed", "Python {0} is older than {1}, which recording needs".format(version, wanted))
+        elif _namesake():
+            _tell("failed", "the program has a module agentdbg of its own: {0}".format(_namesake()))
         elif _activate():
             _tell("started", version)
     except Exception as error:
         _tell("failed", "Python {0}: {1}: {2}".format(version, type(error).__name__, error))
+
+
+def _namesake():
+    """A module of the program's own that has our name, and that it would no longer find; empty when there is none."""
+    argv = getattr(sys, "argv", None) or [""]
+    first = os.getcwd() if argv[0] in ("", "-c", "-m") else os.path.dirname(os.path.realpath(argv[0]))
+    for place in [] if sys.flags.safe_path else [first]:
+        for name in ("agentdbg.py", os.path.join("agentdbg", "__init__.py")):
+            path = os.path.join(place, name)
+            if os.path.isfile(path) and not os.path.isdir(os.path.join(os.path.dirname(path), "recording")):
+                return path
+    return ""
 
 
 def _activate():
