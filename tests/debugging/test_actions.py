@@ -7,14 +7,25 @@ from operator import attrgetter
 import pytest
 
 from agentdbg.debugging.actions import ACTIONS, Owner, Place, action, actions_of
+from agentdbg.debugging.live_replay import LiveReplay
+from agentdbg.debugging.replay_wish import ReplayDialog
 from agentdbg.debugging.session import Session
 from agentdbg.ui.keymap import FORBIDDEN, textual_key
 from agentdbg.ui.screens.debugger import DebuggerScreen
+from agentdbg.ui.screens.plan import PlanScreen
+from agentdbg.ui.screens.replay import ReplayScreen
 from agentdbg.ui.screens.runs import RunsScreen
 from agentdbg.ui.screens.side import SideScreen
 from tests.support.refund_run import refund_run
 
-SCREENS = {Place.RUNS: RunsScreen, Place.DEBUGGER: DebuggerScreen, Place.SIDE: SideScreen}
+SCREENS = {
+    Place.RUNS: RunsScreen,
+    Place.DEBUGGER: DebuggerScreen,
+    Place.SIDE: SideScreen,
+    Place.PLAN: PlanScreen,
+    Place.REPLAY: ReplayScreen,
+}
+SESSIONS = {Place.PLAN: ReplayDialog, Place.REPLAY: LiveReplay}
 
 
 def test_ids_are_unique() -> None:
@@ -31,7 +42,8 @@ def test_no_key_does_two_things_on_one_screen(place: Place) -> None:
 @pytest.mark.parametrize("place", list(Place))
 def test_every_action_reaches_a_method_that_is_there(place: Place) -> None:
     for entry in actions_of(place):
-        owner = Session(refund_run()) if entry.owner is Owner.SESSION else SCREENS[place]
+        session = SESSIONS.get(place) or Session(refund_run())
+        owner = session if entry.owner is Owner.SESSION else SCREENS[place]
         assert callable(attrgetter(entry.method)(owner)), entry.id
 
 

@@ -1,0 +1,167 @@
+"""A replay by hand: the dialog with its plan, the running replay, both runs side by side; real child processes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from agentdbg.store.address import open_store
+from agentdbg.ui.app import AgentDbg
+from agentdbg.ui.screens.debugger import DebuggerScreen
+from agentdbg.ui.screens.plan import PlanScreen
+from agentdbg.ui.screens.replay import ReplayScreen
+from agentdbg.ui.screens.side import SideScreen
+from tests.support.replay_lab import ReplayLab
+from tests.support.replay_sessions import DESK
+from tests.support.screens import app_on, rendered, settle, shown
+
+HOSTILE = 'print("\\x1b]52;c;aGFja2Vk\\x07[bold]not bold[/]\\x1b[2J", flush=True)'
+
+
+@pytest.fixture
+def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ReplayLab:
+    made = ReplayLab(tmp_path)
+    monkeypatch.setenv("OUTSIDE", str(made.outside))
+    made.record(DESK.replace('print("begins", flush=True)', HOSTILE))
+    return made
+
+
+def app_of(lab: ReplayLab) -> AgentDbg:
+    return AgentDbg(open_store(str(lab.store)), "run-1", animated=False)
+
+
+async def until(pilot: Pilot[None], wanted: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not wanted():
+        assert time.monotonic() < deadline, shown(pilot.app)  # type: ignore[arg-type]
+        await pilot.pause(0.02)
+
+
+async def ask(pilot: Pilot[None]) -> PlanScreen:
+    await settle(pilot)
+    await pilot.press("r")
+    await until(pilot, lambda: isinstance(pilot.app.screen, PlanScreen) and pilot.app.screen._dialog.plan is not None)
+    await settle(pilot)
+    assert isinstance(pilot.app.screen, PlanScreen)
+    return pilot.app.screen
+
+
+async def start_paused(pilot: Pilot[None]) -> ReplayScreen:
+    """Under the audit hook alone, held before the first call."""
+    await ask(pilot)
+    await pilot.press("down", "down", "space", "down", "l")
+    await until(pilot, lambda: pilot.app.screen._dialog.plan is not None)  # type: ignore[attr-defined]
+    await pilot.press("enter")
+    await until(pilot, lambda: isinstance(pilot.app.screen, ReplayScreen) and bool(pilot.app.screen.live.held))
+    assert isinstance(pilot.app.screen, ReplayScreen)
+    await until(pilot, lambda: "paused before step 2" in shown(pilot.app))  # type: ignore[arg-type]
+    return pilot.app.screen
+
+
+@pytest.mark.parametrize(
+    "size", [(80, 24), *(pytest.param(each, marks=pytest.mark.wide) for each in ((120, 40), (200, 60)))]
+)
+async def test_the_dialog_shows_what_will_happen(lab: ReplayLab, size: tuple[int, int]) -> None:
+    app = app_of(lab)
+    async with app.run_test(size=size) as pilot:
+        await ask(pilot)
+        text = shown(app)
+        assert " EXACT " in text and "nothing runs yet" in text
+        assert "refund" in text and "serve" in text
+        await pilot.press("space")
+        await until(pilot, lambda: " LIVE " in shown(app) and "live with drift check" in shown(app))
+        await pilot.press("q")
+        await settle(pilot)
+        assert isinstance(app.screen, DebuggerScreen)
+
+
+async def test_a_replay_is_stepped_looked_into_and_opened_beside_the_record(lab: ReplayLab) -> None:
+    app = app_of(lab)
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await start_paused(pilot)
+        assert "found = look(order)" in shown(app)
+        assert "not bold" in shown(app) and "\x1b]52" not in rendered(app) and "\x1b[2J" not in rendered(app)
+        await pilot.press("n")
+        await until(pilot, lambda: "paused before step 3" in shown(app))
+        await pilot.press("exclamation_mark", *"p order", "enter")
+        await until(pilot, lambda: "(pdb) p order" in shown(app) and "'o-1'" in shown(app))
+        await pilot.press("enter")
+        assert "not over yet" in shown(app)
+        await pilot.press("c")
+        await until(pilot, lambda: screen.live.state == "over")
+        await until(pilot, lambda: "✓ identical" in shown(app))
+        assert " EXACT " in shown(app)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, SideScreen) and app.screen.compared is not None)
+        await settle(pilot)
+        assert "run-1.exact-1" in shown(app)
+        await pilot.press("q", "q")
+        await settle(pilot)
+        assert isinstance(app.screen, DebuggerScreen)
+
+
+async def test_a_changed_program_ends_at_its_first_difference(lab: ReplayLab) -> None:
+    app = app_of(lab)
+    lab.write(lab.program.read_text().replace('found["total"])', "99)"))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await start_paused(pilot)
+        await pilot.press("D", "c")
+        await until(pilot, lambda: "going on ends the replay" in shown(app))
+        await pilot.press("c")
+        await until(pilot, lambda: screen.live.state == "over" and "✗ diverged" in shown(app))
+        assert "≠ diverged" in shown(app)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, SideScreen) and app.screen.compared is not None)
+        await settle(pilot)
+        assert isinstance(app.screen, SideScreen) and app.screen.compared is not None
+        step = app.screen.compared.steps_at(app.screen.lines.cursor)[0]
+        assert step is not None and step.name == "refund"
+
+
+async def test_leaving_takes_two_keys_and_keeps_what_there_is(lab: ReplayLab) -> None:
+    app = app_of(lab)
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await start_paused(pilot)
+        await pilot.press("q")
+        assert "still running" in shown(app)
+        await pilot.press("q")
+        await until(pilot, lambda: screen.live.session.state == "over")
+    found = lab.run("run-1.exact-1")
+    assert found.summary().verdict == "aborted"
+
+
+async def test_quitting_ends_the_child(lab: ReplayLab) -> None:
+    app = app_of(lab)
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await start_paused(pilot)
+        await pilot.press("ctrl+q")
+    screen.live.session._thread.join(20)
+    assert screen.live.session.state == "over"
+    assert lab.run("run-1.exact-1").summary().verdict == "aborted"
+
+
+async def test_a_run_of_another_tool_says_what_is_possible() -> None:
+    app = app_on()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        await pilot.press("r")
+        await settle(pilot)
+        assert isinstance(app.screen, DebuggerScreen)
+        assert "evidence tier only" in shown(app)
+
+
+async def test_an_edit_is_asked_for_and_shown(lab: ReplayLab) -> None:
+    app = app_of(lab)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        await pilot.press("R")
+        await until(pilot, lambda: isinstance(app.screen, PlanScreen) and "edit STEP:PATH" in shown(app))
+        await settle(pilot)
+        await pilot.press(*"7", "enter")
+        await until(pilot, lambda: " LIVE " in shown(app))
+        await settle(pilot)
+        assert ":result=7" in shown(app)
