@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -53,6 +53,9 @@ class Asked:
     timeout: float | None
     trust: bool
     only_plan: bool
+    code: str
+    moves: tuple[tuple[str, str], ...]
+    env: dict[str, str]
 
 
 @click.command("replay", cls=Verb)
@@ -74,57 +77,25 @@ class Asked:
 @click.option("--trust", is_flag=True, help="Run code that you did not record yourself without asking.")
 @click.option("--plan", "only_plan", is_flag=True, help="Print what would happen to every call, and stop.")
 @click.pass_obj
-def command(
-    invocation: Invocation,
-    run: str,
-    exact: bool,
-    regression: bool,
-    start: str | None,
-    prefix: str,
-    samples: int | None,
-    edits: tuple[str, ...],
-    pins: tuple[str, ...],
-    intents: tuple[str, ...],
-    sandbox: str | None,
-    code: str,
-    moves: tuple[tuple[str, str], ...],
-    env: dict[str, str],
-    guard: str,
-    timeout: float | None,
-    trust: bool,
-    only_plan: bool,
-) -> Status:
+def command(invocation: Invocation, /, **given: Any) -> Status:
     """Replay RUN and say whether anything differs."""
-    asked = Asked(
-        run,
-        exact,
-        regression,
-        start,
-        prefix,
-        samples,
-        edits,
-        pins,
-        intents,
-        sandbox,
-        guard,
-        timeout,
-        trust,
-        only_plan,
-    )
+    asked = Asked(**given)
     _check(asked)
     if asked.prefix == "restore":
         raise Trouble(NO_RESTORE, Status.REFUSED)
     from agentdbg.replay import run as engine
 
     store = invocation.open_store()
-    seconds = timeout or invocation.settings.seconds("replay.timeout")
+    seconds = asked.timeout or invocation.settings.seconds("replay.timeout")
     tolerate = invocation.settings.items("replay.tolerate")
-    with closing(invocation.resolve(run, store)) as opened:
+    with closing(invocation.resolve(asked.run, store)) as opened:
         source = _own_format(opened)
         target = publishing_store(invocation, store)
-        options = engine.ReplayOptions(guard, seconds, trust, tolerate, target, code, moves, env)
+        options = engine.ReplayOptions(
+            asked.guard, seconds, asked.trust, tolerate, target, asked.code, asked.moves, asked.env
+        )
         try:
-            if regression:
+            if asked.regression:
                 from agentdbg.cli.regression import replay
 
                 with ExitStack() as stack:

@@ -17,6 +17,7 @@ from agentdbg.redaction.gate import Gate
 from agentdbg.replay import cassette as cassettes
 from agentdbg.replay.cassette import Cassette
 from agentdbg.replay.child_process import ChildReport, ControlPair, Watch, run_child
+from agentdbg.replay.child_start import child_command
 from agentdbg.replay.cleaning import cleaned
 from agentdbg.replay.policy import Stage
 from agentdbg.replay.reach import Reach
@@ -141,28 +142,26 @@ def run_lane(
     control: bool,
     watch: Watch | None = None,
 ) -> Lane:
-    """Run the present code once.
+    """Run the present code once, in a fresh directory.
 
     Args:
         source: The recorded run.
         plan: What it is answered from.
         options: Guard, time, what is tolerated.
-        scratch: A fresh directory.
+        scratch: That directory.
         control: Everything is served, nothing may be reached.
-        watch: Follows the lane.
+        watch: Follows it.
 
     Raises:
         ReplayRefused: The kernel does not hold it.
     """
     run_id = f"{source.summary().run_id[:100]}.regression"
     cassettes.write(plan.tape, str(scratch / "cassette"))
-    kernel = options.guard != "audit"
-    start = start_state(source, working_directory(source, scratch), scratch) if kernel else None
+    is_held = options.guard != "audit"
+    start = start_state(source, working_directory(source, scratch), scratch) if is_held else None
     hosts = [] if control else [*routes(source), *(plan.sandbox.hosts if plan.sandbox is not None else ())]
     keeper = Doorkeeper(hosts, None if control else plan.person, is_open=not control)
-    told = _plan_for_child(source, plan, scratch, control=control)
-    if not control:
-        told |= {"hosts": hosts, "numbers": keeper.numbers(), "windows": kernel}
+    open_to = {} if control else {"hosts": hosts, "numbers": keeper.numbers(), "windows": is_held}
     with ControlPair() as channel:
         spec = write_spec(
             source,
@@ -172,35 +171,42 @@ def run_lane(
             control_fd=channel.theirs.fileno(),
             start=start,
             control=None if watch is None else watch.settings(),
-            regression=told,
+            regression={**_plan_for_child(source, plan, scratch, control=control), **open_to},
         )
         if plan.arguments is not None:
             (scratch / "arguments").write_bytes(plan.arguments)
         if watch is not None:
             watch.attached(channel, scratch / "store" / "runs" / run_id)
-        report = run_child(
-            [
-                interpreter(source),
-                *interpreter_options(mapping(source.summary().meta.get("entry"))),
-                *("-m", "agentdbg.replay.child", str(scratch / "spec.json")),
-            ],
-            channel,
-            cwd=str(spec["cwd"]),
-            env={
-                **child_environment(source, spec, scratch),
-                **options.env,
-                **(plan.sandbox.env if plan.sandbox is not None else {}),
-            },
-            timeout=options.timeout,
-            tolerate=options.tolerate,
-            watch=watch,
-            parent=keeper,
-        )
+        report = _started(source, spec, plan, options, channel, watch, keeper)
     if problem := report.first("no_kernel"):
         raise ReplayRefused(NO_KERNEL_GUARD.format(reason=problem.get("reason")))
-    report = cleaned(report, Gate(enabled=bool(spec["redacting"])))
     made = scratch / "store" / "runs" / run_id
-    return Lane(report, made if made.is_dir() else None, start.problems if start is not None else ())
+    kept, problems = made if made.is_dir() else None, start.problems if start is not None else ()
+    return Lane(cleaned(report, Gate(enabled=bool(spec["redacting"]))), kept, problems)
+
+
+def _started(
+    source: DirectoryRunSource,
+    spec: Mapping[str, object],
+    plan: Arrangement,
+    options: ReplayOptions,
+    channel: ControlPair,
+    watch: Watch | None,
+    keeper: Doorkeeper,
+) -> ChildReport:
+    scratch = Path(str(spec["scratch"]))
+    sandboxed = plan.sandbox.env if plan.sandbox is not None else {}
+    given = interpreter_options(mapping(source.summary().meta.get("entry")))
+    return run_child(
+        child_command(interpreter(source), given, scratch / "spec.json"),
+        channel,
+        cwd=str(spec["cwd"]),
+        env={**child_environment(source, spec, scratch), **options.env, **sandboxed},
+        timeout=options.timeout,
+        tolerate=options.tolerate,
+        watch=watch,
+        parent=keeper,
+    )
 
 
 def _plan_for_child(

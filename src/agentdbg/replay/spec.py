@@ -47,10 +47,7 @@ def write_spec(
     summary = source.summary()
     entry = mapping(summary.meta.get("entry"))
     roots = roots_of(summary)
-    ref = ref_from(entry.get("args"))
-    (scratch / "arguments").write_bytes(source.body(ref) if ref is not None else b"{}")
     target = mapping(entry.get("callable"))
-    launch = launch_of(entry, roots)
     rules = volatile_rules(summary.meta)
     spec: dict[str, object] = {
         "cassette": str(scratch / "cassette"),
@@ -58,14 +55,14 @@ def write_spec(
         "meta": {"mode": "exact" if regression is None else "regression", "replay_of": summary.run_id, "from_step": 0},
         "roots": roots or {"root": str(scratch / "cwd"), "venv": sys.prefix, "home": os.path.expanduser("~")},
         "entry": target,
-        "launch": launch,
+        "launch": launch_of(entry, roots),
         "root": entry.get("root"),
         "asgi": mapping(entry.get("asgi")),
         "celery": mapping(entry.get("celery")),
         "file": expand(str(target.get("file", "")), roots),
         "path": [expand(str(place), roots) for place in cast("list[Json]", entry.get("path") or [])],
         "argv": [str(word) for word in cast("list[Json]", entry.get("argv") or ["agent"])],
-        "arguments": str(scratch / "arguments"),
+        "arguments": _write_arguments(source, entry, scratch),
         "items": _items(source),
         "cwd": working_directory(source, scratch),
         "started_at": summary.started_at,
@@ -85,6 +82,14 @@ def write_spec(
     }
     (scratch / "spec.json").write_text(json.dumps(spec), encoding="utf-8")
     return spec
+
+
+def _write_arguments(source: DirectoryRunSource, entry: Mapping[str, Json], scratch: Path) -> str:
+    """What the agent was called with, where the child finds it."""
+    ref = ref_from(entry.get("args"))
+    place = scratch / "arguments"
+    place.write_bytes(source.body(ref) if ref is not None else b"{}")
+    return str(place)
 
 
 def _views(start: StartState, scratch: Path) -> list[dict[str, str]]:
