@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
 from urllib.parse import urlsplit
 
 from agentdbg.model.canonical import dumps_json, loads_json
@@ -111,6 +110,8 @@ def prepare(
 ) -> Question:
     """Make a recorded model call ready to be sent again.
 
+    Raises also what ``route_for`` does.
+
     Args:
         source: The run.
         step: The call.
@@ -125,53 +126,34 @@ def prepare(
         CannotAsk: The record does not support it.
         AskRefused: It would change something outside.
         BadPath: An edit leads nowhere.
-        RouteUnknown: Nobody knows where to send it.
-        RouteRefused: It is not sent there.
-        KeyMissing: The key's variable is not set.
     """
     recorded = recorded_request(source, step)
     url = str(step.attrs.get("url") or "")
     asked = _recognised(url, recorded)
-    if asked.provider == CONVERSE or "/invoke" in urlsplit(url).path.rpartition("/model/")[2]:
-        raise RouteUnknown("Bedrock wants signed requests, which is not supported")
-    if model:
-        url = with_model(url, model)
-    sent, said = _edited(body if body is not None else recorded, edits, model, asked)
-    if body is not None and body != recorded:
-        said = ("the whole request", *said)
+    url = with_model(url, model) if model else url
+    sent, said = _edited(recorded, body, edits, model, asked)
     _refuse_effects(sent)
     sent, unstreamed = _in_one_piece(sent, asked)
-    found = recognise("POST", urlsplit(url).path or asked.path, "application/json", _bytes(sent))
-    model_asked = model or (found.model if found is not None else asked.model)
+    found = recognise("POST", urlsplit(url).path or asked.path, "application/json", _bytes(sent)) or asked
     headers = {name.lower(): value for name, value in request_headers(step, source.step_by_id)}
-    route = route_for(
-        without_streaming(url), asked.provider, headers, environ, base_url=base_url, model=model_asked, trusted=trusted
-    )
-    notes = [*_origin_notes(source, step), *unstreamed, *(found or asked).absent, *_dropped(headers)]
-    tokens = _tokens(step, _in_one_piece(recorded, asked)[0], sent)
-    return Question(
-        step=step,
-        provider=asked.provider,
-        route=route,
-        headers=_headers(asked.provider, headers),
-        body=sent,
-        model=model_asked,
-        edits=said,
-        placeholders=len(set(pattern().findall(dumps_json(sent)))),
-        notes=tuple(dict.fromkeys(notes)),
-        input_tokens=tokens[0],
-        output_tokens=tokens[1],
-    )
+    name, plain = model or found.model, without_streaming(url)
+    route = route_for(plain, asked.provider, headers, environ, base_url=base_url, model=name, trusted=trusted)
+    kept = _headers(asked.provider, headers)
+    placeholders = len(set(pattern().findall(dumps_json(sent))))
+    notes = dict.fromkeys([*_origin_notes(source, step), *unstreamed, *found.absent, *_dropped(headers)])
+    into, out = _tokens(step, _in_one_piece(recorded, asked)[0], sent)
+    return Question(step, asked.provider, route, kept, sent, name, said, placeholders, tuple(notes), into, out)
 
 
 def _recognised(url: str, body: dict[str, Json]) -> ModelRequest:
     raw = _bytes(body)
     paths = [urlsplit(url).path] if url else ["/responses", "/chat/completions", "/v1/messages", ":generateContent"]
-    for path in paths:
-        found = recognise("POST", path, "application/json", raw)
-        if found is not None:
-            return found
-    raise CannotAsk("the recorded request has the shape of no known provider")
+    found = next(filter(None, (recognise("POST", path, "application/json", raw) for path in paths)), None)
+    if found is None:
+        raise CannotAsk("the recorded request has the shape of no known provider")
+    if found.provider == CONVERSE or "/invoke" in found.path.rpartition("/model/")[2]:
+        raise RouteUnknown("Bedrock wants signed requests, which is not supported")
+    return found
 
 
 def _bytes(body: dict[str, Json]) -> bytes:
@@ -179,10 +161,14 @@ def _bytes(body: dict[str, Json]) -> bytes:
 
 
 def _edited(
-    body: dict[str, Json], edits: Sequence[tuple[Path, Json]], model: str | None, asked: ModelRequest
+    recorded: dict[str, Json],
+    body: dict[str, Json] | None,
+    edits: Sequence[tuple[Path, Json]],
+    model: str | None,
+    asked: ModelRequest,
 ) -> tuple[dict[str, Json], tuple[str, ...]]:
-    said: list[str] = []
-    sent: Json = body
+    said = ["the whole request"] if body is not None and body != recorded else []
+    sent: Json = recorded if body is None else body
     for path, value in edits:
         sent = replaced(sent, path, value)
         said.append(f"{words(path)} = {dumps_json(value)}")
@@ -253,7 +239,7 @@ def _limit(body: dict[str, Json]) -> int:
     holders = (body, mapping(body.get("generationConfig")), mapping(body.get("options")))
     names = ("max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens", "num_predict")
     found = [holder.get(name) for holder in holders for name in names]
-    return next((cast(int, value) for value in found if isinstance(value, int) and value > 0), 0)
+    return next((value for value in found if isinstance(value, int) and value > 0), 0)
 
 
 def wants_json(provider: str, body: Mapping[str, Json]) -> bool:

@@ -124,19 +124,22 @@ def route_for(
     header = _header(provider, recorded, target)
     if not header:
         return Route(plain, (), (), "")
-    variables = own or _BY_SHAPE.get(provider, ("OPENAI_API_KEY",))
-    if header == "authorization" and variables == ("ANTHROPIC_API_KEY",):
-        variables = ("ANTHROPIC_AUTH_TOKEN", *variables)
-    variable = next((name for name in variables if environ.get(name)), "")
+    variable = _variable(own or _BY_SHAPE.get(provider, ("OPENAI_API_KEY",)), header, environ)
     local = _is_local(target)
-    if local and (base_url is None or not variable):
+    if local and (base_url is None or not environ.get(variable)):
         return Route(plain, ((header, _credential(header, NO_KEY)),), (), "")
-    if not variable:
-        raise KeyMissing(f"{' or '.join(variables)} is not set: the key is not in the record; set it and ask again")
+    key = environ.get(variable)
+    if not key:
+        raise KeyMissing(f"{variable} is not set: the key is not in the record; set it and ask again")
     if target.scheme != "https" and not local:
         raise RouteRefused(f"{plain}: {variable} is not sent without TLS: say --base-url https://…")
-    key = environ[variable]
     return Route(plain, ((header, _credential(header, key)),), (key,), variable)
+
+
+def _variable(known: tuple[str, ...], header: str, environ: Mapping[str, str]) -> str:
+    """The first variable that holds a key, else the one that should."""
+    names = ("ANTHROPIC_AUTH_TOKEN", *known) if header == "authorization" and "ANTHROPIC_API_KEY" in known else known
+    return next((name for name in names if environ.get(name)), known[0])
 
 
 def without_streaming(url: str) -> str:
