@@ -1,7 +1,8 @@
 """The parent's answer to each system call that the filter asks about: let through what is contained, name the rest.
 
-Source of the layouts: ``linux/seccomp.h`` and ``seccomp_unotify(2)``. What is read from the child's memory only names
-a call; whether it may happen is held by Landlock and the namespaces, which the child cannot talk out of it.
+Source of the layouts: ``linux/seccomp.h`` and ``seccomp_unotify(2)``. What is read from the child's memory can change
+until the kernel reads it again. Landlock and the namespaces hold writes and the network all the same; what they do not
+know (mode, owner, times and attributes of files, datagrams to sockets that have a path) is held but for such a race.
 """
 
 from __future__ import annotations
