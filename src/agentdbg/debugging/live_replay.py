@@ -6,12 +6,11 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from agentdbg.debugging.replay_pairs import Pair, PairTable, steps_inside
 from agentdbg.model.records import Json, Step
-from agentdbg.replay.cassette import served_steps
 from agentdbg.replay.session import CannotDo, ReplaySession
 from agentdbg.replay.session_events import (
     Diverged,
@@ -33,14 +32,6 @@ if TYPE_CHECKING:
 MOST_LINES: Final = 5_000
 """Lines of the program's output that are kept."""
 Make = Callable[[Callable[[Event], None], "Person"], ReplaySession]
-
-
-@dataclass(slots=True)
-class Pair:
-    """A recorded step and the replay's, by index; one of them alone where the other is not there (yet)."""
-
-    recorded: int | None
-    replayed: int | None = None
 
 
 class LiveReplay:
@@ -73,7 +64,7 @@ class LiveReplay:
         self.effects: list[Refused] = []
         self.divergence: Diverged | None = None
         self.question: Question | None = None
-        self.pairs = [Pair(index) for index in range(len(recorded.steps()))]
+        self._table = PairTable(recorded)
         self.stops: list[dict[str, Json]] = []
         self.calls = 0
         self._wake = wake
@@ -81,18 +72,19 @@ class LiveReplay:
         self._replayed: DirectoryRunSource | None = None
         self._made: Path | None = None
         self._known = 0
-        self._free = 0
-        self._newest = 0
-        self._mates: dict[str, int] = {}
-        self._at: dict[int, int] = {}
         self._answer: str | bool | None = None
         self._answered = threading.Event()
         self._ended: Ended | None = None
         self._closed = self._line_open = False
-        self.within = _within(recorded)
+        self.within = steps_inside(recorded)
         self.session = make(self._arrive, self._ask)
 
     # -- what there is to show --------------------------------------------------------------------
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """Recorded steps and the replay's beside them."""
+        return self._table.rows
 
     @property
     def mode(self) -> str:
@@ -253,10 +245,13 @@ class LiveReplay:
 
     def take_in(self) -> None:
         """Take in what happened since, and what the replay's record has grown by."""
+        before = self._ended
         while self._events:
             self._take(self._events.popleft())
         self._look()
-        if self.follow:
+        if self._ended is not before:
+            self._go_to_end()
+        elif self.follow and self._ended is None:
             self._go_to_place()
 
     def _arrive(self, event: Event) -> None:
@@ -280,7 +275,7 @@ class LiveReplay:
         elif isinstance(event, Stepped):
             self.calls += 1
             if event.call.recorded is not None:
-                self._mates[event.call.id] = event.call.recorded - 1
+                self._table.mates[event.call.id] = event.call.recorded - 1
         elif isinstance(event, Printed):
             self._print(event.text, event.skipped)
         elif isinstance(event, Inspected):
@@ -296,10 +291,7 @@ class LiveReplay:
     def _begin(self, made: Path) -> None:
         """A record begins: the only one, or that of the next sample."""
         self._made, self._known, self.calls = made, 0, 0
-        self._free = self._newest = 0
-        self._mates.clear()
-        self._at = {}
-        self.pairs = [Pair(index) for index in range(len(self.recorded.steps()))]
+        self._table = PairTable(self.recorded)
         if self._replayed is not None:
             self._replayed.close()
             self._replayed = None
@@ -329,40 +321,8 @@ class LiveReplay:
             self._replayed.poll()
             steps = self._replayed.steps()
             for index in range(self._known, len(steps)):
-                self._place(index, steps[index])
+                self._table.place(index, steps[index])
                 self._known = index + 1
-
-    def _place(self, index: int, step: Step) -> None:
-        """Put a step of the replay beside the recorded one it stands for."""
-        mate = self._mates.get(step.id)
-        if mate is None:
-            mate = self._like(step)
-        if mate is not None and mate not in self._at:
-            self._at[mate] = index
-            self._newest = self._row_of(mate)
-            self.pairs[self._newest].replayed = index
-            return
-        before = self._newest if self._known else -1
-        while before + 1 < len(self.pairs) and self.pairs[before + 1].recorded is None:
-            before += 1
-        self.pairs.insert(before + 1, Pair(None, index))
-        self._newest = before + 1
-
-    def _like(self, step: Step) -> int | None:
-        """The first recorded step of the same kind and name that nothing stands beside."""
-        recorded = self.recorded.steps()
-        while self._free < len(recorded) and self._free in self._at:
-            self._free += 1
-        for at in range(self._free, len(recorded)):
-            if at not in self._at and (recorded[at].kind, recorded[at].name) == (step.kind, step.name):
-                return at
-        return None
-
-    def _row_of(self, recorded: int) -> int:
-        at = recorded
-        while self.pairs[at].recorded != recorded:  # steps of the replay alone stand before it
-            at += 1
-        return at
 
     def _print(self, text: str, skipped: int) -> None:
         if skipped:
@@ -377,7 +337,15 @@ class LiveReplay:
     def _go_to_place(self) -> None:
         """Select where the replay is: the held call, else the newest step."""
         first = next((held.call.recorded for held in self.held if held.call.recorded is not None), None)
-        self.cursor = self._newest if first is None else self._row_of(first - 1)
+        self.cursor = self._table.newest if first is None else self._table.row_of(first - 1)
+
+    def _go_to_end(self) -> None:
+        """Select the first difference, else where the replay came to."""
+        at = self.outcome.first_divergence if self.outcome is not None else None
+        if at is not None and 1 <= at.step <= len(self.recorded.steps()):
+            self.cursor = self._table.row_of(at.step - 1)
+        elif self.follow:
+            self._go_to_place()
 
     def _toggle(self, stop: dict[str, Json], words: str) -> None:
         if stop in self.stops:
@@ -391,8 +359,3 @@ class LiveReplay:
     def _can(self) -> bool:
         self.message = "" if self._ended is None else "the replay is over"
         return self._ended is None
-
-
-def _within(recorded: DirectoryRunSource) -> frozenset[int]:
-    met = {step.n - 1 for step in served_steps(recorded.steps())}
-    return frozenset(index for index in range(len(recorded.steps())) if index not in met)

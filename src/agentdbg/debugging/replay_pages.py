@@ -87,14 +87,16 @@ def _called(held: Paused) -> str:
 
 
 def _plan_rows(rows: Sequence[PlanRow]) -> list[Row]:
+    from rich.cells import cell_len, set_cell_size
+
     kinds = max(len(each.kind) for each in rows)
-    names = min(max(len(safe_line(each.name)) for each in rows), _NAME)
+    names = min(max(cell_len(safe_line(each.name)) for each in rows), _NAME)
     effects = max(len(each.effect or "") for each in rows)
     found = []
     for each in rows:
         name = str(safe_line(each.name))
-        name = name if len(name) <= _NAME else name[: _NAME - 1] + "…"
-        place = f"{each.step:>5}  {each.kind:<{kinds}}  {name:<{names}}  {each.effect or '':<{effects}}  "
+        name = set_cell_size(name, names) if cell_len(name) <= names else set_cell_size(name, names - 1) + "…"
+        place = f"{each.step:>5}  {each.kind:<{kinds}}  {name}  {each.effect or '':<{effects}}  "
         what = (f"{each.what}  ", _DEEDS.get(each.what, Tone.WARN))
         found.append(row((place, Tone.LABEL), what, (each.why, Tone.DIM)))
     return found
@@ -114,7 +116,7 @@ def _ending(live: LiveReplay) -> Iterator[Section]:
         return
     rows = list(_outcome_rows(ended.outcome))
     if live.published:
-        rows.append(_labelled("", "enter opens both runs side by side, at the first difference", Tone.ACCENT))
+        rows.insert(1, _labelled("", "enter opens both runs side by side, at the first difference", Tone.ACCENT))
     yield fixed("end", rows, title=title)
 
 

@@ -78,8 +78,8 @@ class Wish:
             words = _AUTO if self.start == "auto" else "served before this step, live from it on"
             found.insert(1, Choice("start", "from step", starts, self.start, words))
             found.append(Choice("samples", "samples", _SAMPLES, self.samples, "runs it so often at most"))
-            words = "; ".join(self.edits) if self.edits else "none: e adds one"
-            found.append(Choice("edits", "edits", (words,), words, "the replay goes on from the edited value"))
+            count = str(len(self.edits)) if self.edits else "none"
+            found.append(Choice("edits", "edits", (count,), count, "; ".join(self.edits) or "e adds one"))
         else:
             found.insert(1, Choice("start", "from step", ("0",), "0", "an exact replay runs from the beginning"))
         if not trusted:
@@ -128,8 +128,8 @@ _GUARDS: Final = {
 _CODES: Final = {"current": "as it lies on this machine now", "recorded": "commit, difference and untracked files"}
 _AUTO: Final = "live from the first model input that differs"
 _TRUST: Final = {
-    "no": "you did not record this run: its code is not started",
-    "yes": "the program named below is started with your rights, under the guard",
+    "no": "somebody else's run: its code is not started",
+    "yes": "starts the program below, under the guard",
 }
 
 

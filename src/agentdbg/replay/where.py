@@ -59,7 +59,7 @@ def stack_of(frames: Sequence[FrameType], cleaned: Callable[[str], str]) -> list
     for frame in frames:
         file = frame.f_code.co_filename
         rank = rank_of(file)
-        if rank == 3 or file.startswith("<frozen"):
+        if rank == 3 or file.startswith("<frozen") or (file.startswith("<") and frame.f_code.co_name == "<module>"):
             continue
         own = rank == 0
         source = cleaned(linecache.getline(file, frame.f_lineno).strip()[:LONGEST])

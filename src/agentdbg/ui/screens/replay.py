@@ -117,7 +117,8 @@ class ReplayScreen(ActionScreen):
         right = [span(f"guard {self._guard}  ", Tone.DIM), span(place, Tone.DIM)]
         self.query_one("#status", Bar).show([*left, *state_spans(live)], right)
         replay = live.outcome.replay_run if live.outcome is not None else None
-        self.query_one("#columns", Bar).show(head_row(self._run_id, replay or "replay", self._list.size.width, "became"))
+        heads = head_row(self._run_id, replay or "replay", self._list.size.width, "became")
+        self.query_one("#columns", Bar).show(heads)
 
     def on_resize(self) -> None:
         """Columns change their width."""

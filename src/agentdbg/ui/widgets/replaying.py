@@ -7,7 +7,8 @@ from typing import Final
 from rich.segment import Segment
 
 from agentdbg.debugging.document import Span, Tone, span
-from agentdbg.debugging.live_replay import LiveReplay, Pair
+from agentdbg.debugging.live_replay import LiveReplay
+from agentdbg.debugging.replay_pairs import Pair
 from agentdbg.debugging.replay_wish import ReplayDialog
 from agentdbg.model.records import StepStatus
 from agentdbg.ui.text import Palette, segments
