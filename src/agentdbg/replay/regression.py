@@ -19,6 +19,7 @@ from agentdbg.replay.cassette import Cassette
 from agentdbg.replay.child_process import Watch
 from agentdbg.replay.edits import Edit, apply
 from agentdbg.replay.intents import Intent
+from agentdbg.replay.moved_run import published_entry
 from agentdbg.replay.outcome import Outcome
 from agentdbg.replay.policy import Deed, Match, Situation, Stage, rule
 from agentdbg.replay.prefix import cut_before
@@ -307,9 +308,9 @@ class _Regression:
     def _publish(self, lane: Lane, sample: Sample, more: Mapping[str, Any]) -> Outcome:
         assert lane.made is not None
         outcome = replace(sample.outcome, **more)
-        entry = mapping(self._source.summary().meta.get("entry"))
+        entry = published_entry(self._source)
         store = self._options.replay.store
-        published, place = publish(lane.made, store, outcome, entry)
+        published, place = publish(lane.made, store, outcome, entry, self._options.replay.tags)
         notes = outcome.notes
         if str(place) != store.location():
             notes = (*notes, f"{store.location()} cannot be written: see {place}")
