@@ -135,7 +135,8 @@ def test_the_plan_says_what_would_happen_to_every_call() -> None:
         (("--regression", "--intent", "nonsense"), 2, "KIND:NAME"),
         (("--regression", "--sandbox", "none"), 2, "declare [sandbox.none]"),
         (("--regression", "--pin", "pay="), 2, "TOOL or TOOL=RUN2"),
-        (("--regression", "--prefix", "restore"), 3, "not built yet"),
+        (("--regression", "--prefix", "restore"), 2, "needs --from N"),
+        (("--exact", "--from", "auto"), 2, "--from auto needs --regression"),
         (("--regression", "--from", "18"), 3, "the bank has the refund"),
     ],
 )
@@ -147,6 +148,24 @@ def test_what_cannot_be_done_is_said_in_one_line(
     assert said.out == ""
     assert words in said.err
     assert said.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "words"),
+    [
+        (("--from", "99"), 2, "has no step 99"),
+        (("--from", "5", "--prefix", "restore"), 3, "step 5 is no checkpoint"),
+        (("--from", "4", "--prefix", "restore"), 3, "had no resume entry when it was recorded"),
+        (("--from", "22", "--prefix", "restore"), 3, "the customer has the answer"),
+    ],
+)
+def test_an_exact_replay_that_cannot_start_there_says_why(
+    options: tuple[str, ...], status: int, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["replay", *SHIPPED, "--exact", *options]) == status
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert words in said.err
 
 
 @pytest.mark.parametrize(

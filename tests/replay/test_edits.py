@@ -85,7 +85,7 @@ def test_a_document_is_edited_in_the_call_that_it_came_from(source: DirectoryRun
         ("2:result.items[3]=1", "no 3"),
         ("2:result.total.x=1", "no 'x'"),
         ("2:arguments.id=9", "made by the agent"),
-        ("5:state.status=1", "not built yet"),
+        ("5:state.status=1", "--prefix restore"),
         ("5:result=1", "no call"),
         ("2:other=1", "cannot be edited"),
         ("4:result.x=1", "only an error"),

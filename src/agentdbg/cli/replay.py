@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -28,10 +28,6 @@ if TYPE_CHECKING:
     from agentdbg.store.reader import DirectoryRunSource
 
 T = TypeVar("T")
-NO_RESTORE = (
-    "--prefix restore is not built yet: a state can be restored where a checkpoint declares can_resume=True and the "
-    "agent a resume entry, and replays do not use either so far; say --prefix fast-forward"
-)
 _OF_REGRESSION = ("samples", "edits", "pins", "intents", "sandbox")
 
 
@@ -62,7 +58,7 @@ class Asked:
 @click.argument("run", shell_complete=complete_run)
 @click.option("--exact", is_flag=True, help="The agent's own code; models and tools answer from the record.")
 @click.option("--regression", is_flag=True, help="The present code; models live, writes never, up to the start served.")
-@click.option("--from", "start", metavar="N|auto", help="Step to go live at; auto: the first model input that differs.")
+@click.option("--from", "start", metavar="N|auto", help="Step to start at; auto: where a model input differs.")
 @click.option("--prefix", type=click.Choice(["fast-forward", "restore"]), default="fast-forward", help="Way to there.")
 @click.option("--samples", type=click.IntRange(1, 100), metavar="K", help="Run it up to K times; how far they agree.")
 @click.option("--edit", "edits", multiple=True, metavar="STEP:PATH=JSON", help="Go on from another value.")
@@ -81,9 +77,8 @@ def command(invocation: Invocation, /, **given: Any) -> Status:
     """Replay RUN and say whether anything differs."""
     asked = Asked(**given)
     _check(asked)
-    if asked.prefix == "restore":
-        raise Trouble(NO_RESTORE, Status.REFUSED)
     from agentdbg.replay import run as engine
+    from agentdbg.replay.prefix import NoSuchStep
 
     store = invocation.open_store()
     seconds = asked.timeout or invocation.settings.seconds("replay.timeout")
@@ -92,7 +87,15 @@ def command(invocation: Invocation, /, **given: Any) -> Status:
         source = _own_format(opened)
         target = publishing_store(invocation, store)
         options = engine.ReplayOptions(
-            asked.guard, seconds, asked.trust, tolerate, target, asked.code, asked.moves, asked.env
+            asked.guard,
+            seconds,
+            asked.trust,
+            tolerate,
+            target,
+            asked.code,
+            asked.moves,
+            asked.env,
+            prefix=asked.prefix,
         )
         try:
             if asked.regression:
@@ -105,6 +108,8 @@ def command(invocation: Invocation, /, **given: Any) -> Status:
                 outcome = _exact(invocation, source, asked, options)
         except engine.ReplayRefused as error:
             raise Trouble(str(error), Status.REFUSED) from error
+        except NoSuchStep as error:
+            raise Trouble(str(error), Status.TROUBLE) from error
         except engine.NotReplayable as error:
             raise Trouble(str(error), Status.NOTHING) from error
     if outcome is None:
@@ -124,15 +129,18 @@ def _check(asked: Asked) -> None:
         for name in _OF_REGRESSION:
             if getattr(asked, name):
                 raise click.UsageError(f"--{name.removesuffix('s') if name != 'samples' else name} needs --regression")
-        if asked.start not in (None, "0"):
-            raise click.UsageError("an exact replay runs from the start: leave --from out, or say --regression")
+        if asked.start == "auto":
+            raise click.UsageError("--from auto needs --regression")
     if asked.start not in (None, "auto") and not str(asked.start).isdigit():
         raise click.UsageError(f"--from {asked.start}: use the number of a step, or auto")
+    if asked.prefix == "restore" and (asked.start in (None, "auto") or not int(str(asked.start))):
+        raise click.UsageError("--prefix restore needs --from N: the number of a checkpoint")
 
 
 def _exact(invocation: Invocation, source: DirectoryRunSource, asked: Asked, options: ReplayOptions) -> Outcome | None:
     from agentdbg.replay import run as engine
 
+    options = replace(options, from_step=int(asked.start or 0))
     if asked.only_plan:
         from agentdbg.cli.plantext import print_plan
         from agentdbg.replay.plan import plan_exact

@@ -60,7 +60,7 @@ class AgentCalls:
         encoded = run.encode(kept)
         body = run.body(encoded.data)
         entry = partial(function_entry, run, self.function, body, encoded.holes, self._options.factories)
-        facts.entry = found.guard(entry, {"args": body})
+        facts.entry = {**found.guard(entry, {"args": body}), **_resume_entry(self._options.resume)}
         facts.tags.update(self._options.tags)
         for group, wanted in self._options.versions.items():
             declared = found.guard(partial(_told, wanted, arguments), None)
@@ -84,6 +84,15 @@ class RootCall(ActiveCall):
             self.run.facts.failing_step = self.step.id
         self._guarded(lambda: self.run.finish(status, error))
         self._recorder.end_root()
+
+
+def _resume_entry(resume: str | Callable[..., Any] | None) -> dict[str, object]:
+    """That the agent can go on from a checkpoint, and by what."""
+    if resume is None:
+        return {}
+    return {
+        "resume": resume if isinstance(resume, str) else str(getattr(resume, "__qualname__", type(resume).__name__))
+    }
 
 
 def _told(wanted: str | Callable[..., object] | None, arguments: Mapping[str, Any]) -> str | None:

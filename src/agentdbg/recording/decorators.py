@@ -40,6 +40,7 @@ def agent(  # noqa: F811  # overload is the real one to a type checker only
     thread_id: str | Callable[..., str | None] | None = None,
     tags: Mapping[str, str] | None = None,
     factories: Mapping[str, Callable[[], object]] | None = None,
+    resume: str | Callable[..., Any] | None = None,
 ) -> Callable[[F], F]: ...
 
 
@@ -56,6 +57,7 @@ def agent(  # noqa: F811
     thread_id: str | Callable[..., str | None] | None = None,
     tags: Mapping[str, str] | None = None,
     factories: Mapping[str, Callable[[], object]] | None = None,
+    resume: str | Callable[..., Any] | None = None,
 ) -> Any:
     """Make a function the root of a run; below another agent, a step of that agent's run.
 
@@ -72,6 +74,8 @@ def agent(  # noqa: F811
         tags: Fixed tags.
         factories: Parameter name to a function that makes the argument again for a replay, for arguments that cannot be
             written down.
+        resume: Goes on from a checkpoint: a function of its state and node, or the name of a method or of a function of
+            the same module.
     """
     versions = {
         "agent": version,
@@ -86,6 +90,7 @@ def agent(  # noqa: F811
         tags={str(key): str(value) for key, value in (tags or {}).items()},
         factories=dict(factories or {}),
         versions={key: value for key, value in versions.items() if value is not None},
+        resume=resume,
     )
     decorate = functools.partial(_decorated, make=lambda function: AgentOpener(function, options))
     return decorate if function is None else decorate(function)
@@ -152,14 +157,15 @@ def _decorated(function: Any, *, make: Callable[[Callable[..., Any]], drive.Open
         return type(function)(_decorated(function.__func__, make=make))
     if not callable(function):
         raise TypeError(f"{type(function).__name__} object cannot be recorded: it is not callable")
-    return _wrapped(function, make(function)) if enabled() else function
+    return wrapped(function, make(function)) if enabled() else function
 
 
 _COROUTINE, _ASYNC_GENERATOR, _GENERATOR = 0x80, 0x200, 0x20
 """Flags of a function's code, as ``inspect`` names them."""
 
 
-def _wrapped(function: Callable[..., Any], opener: drive.Opener) -> Callable[..., Any]:
+def wrapped(function: Callable[..., Any], opener: drive.Opener) -> Callable[..., Any]:
+    """``function`` with its calls recorded, in whichever form it has."""
     flags = _flags(function) or _flags(getattr(function, "__call__", None))  # noqa: B004  # an object that behaves like one
     form: Callable[..., Callable[..., Any]] = drive.function
     if flags & _ASYNC_GENERATOR:

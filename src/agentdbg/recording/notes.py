@@ -15,6 +15,7 @@ from agentdbg.model.records import Kind
 from agentdbg.recording import scope as scopes
 from agentdbg.recording.active import ActiveCall
 from agentdbg.recording.process import Recorder, recorder
+from agentdbg.recording.revive import freeze
 from agentdbg.recording.scope import Scope
 
 T = TypeVar("T")
@@ -72,7 +73,7 @@ def checkpoint(node: str, state: object, *, can_resume: bool | None = None, unsa
             found["status"] = status[:200]
         return found
 
-    _note(Kind.CHECKPOINT, node, lambda: state, attrs)
+    _note(Kind.CHECKPOINT, node, lambda: freeze(state) if can_resume else state, attrs)
 
 
 def retrieved(docs: Iterable[object], *, query: str = "") -> None:

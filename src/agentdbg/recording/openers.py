@@ -17,7 +17,7 @@ EFFECTS = ("none", "read", "write", "external")
 class AgentOptions:
     """Options of ``@agent``; ``versions`` by group (``agent``, ``prompt``, …)."""
 
-    __slots__ = ("factories", "name", "tags", "thread_id", "versions")
+    __slots__ = ("factories", "name", "resume", "tags", "thread_id", "versions")
 
     def __init__(
         self,
@@ -27,12 +27,14 @@ class AgentOptions:
         tags: Mapping[str, str],
         factories: Mapping[str, Callable[[], object]],
         versions: Mapping[str, str | Callable[..., object]],
+        resume: str | Callable[..., Any] | None = None,
     ) -> None:
         self.name = name
         self.thread_id = thread_id
         self.tags = tags
         self.factories = factories
         self.versions = versions
+        self.resume = resume
 
 
 class ToolOptions:

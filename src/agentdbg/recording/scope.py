@@ -65,6 +65,10 @@ class Lane:
         self._children = count()
         self._inside = count(FIRST_INSIDE)
 
+    def number_from(self, first: int) -> None:
+        """Number the lanes forked from here on as if so many had been forked before: a restored run goes on."""
+        self._children = count(first)
+
     def fork(self, *, inside: bool = False) -> Lane:
         """A new lane below this one; ``inside`` a call whose outcome a replay serves without running its body."""
         return Lane(f"{self.path}.{next(self._inside if inside else self._children)}", self.events, self)

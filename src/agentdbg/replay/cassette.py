@@ -265,6 +265,7 @@ def request_parts(source: Any, segments: Any) -> list[Part]:
 
 def surrogates_of(source: DirectoryRunSource) -> Iterator[tuple[int, str]]:
     """The integers of a run that stand for redacted ones, each with its placeholder."""
+    source = getattr(source, "whole", source)  # a run that is restored knows those from before as well
     for step in source.steps():
         for line in source.events(step):
             if b'"surrogates"' in line and (event := _parsed(line)) is not None:

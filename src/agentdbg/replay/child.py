@@ -38,6 +38,10 @@ if TYPE_CHECKING:
     from agentdbg.replay.regression_child import RegressionChild
 
 MAX_TOLERATED = 1000
+RUNS_AT_IMPORT = (
+    "the program calls its agent while it is imported, so that it cannot be restored: "
+    "put the calls below if __name__ == '__main__'"
+)
 search_path: list[str] = []
 """Where the program's modules are found, and what a replay loads later; before it is set, the replay's own alone."""
 WAIT_S, IDLE_WAITS = 0.05, 40
@@ -172,6 +176,10 @@ class Replay:
             from agentdbg.replay import celery
 
             celery.apply(entry, arguments)
+        elif self._spec.get("restore"):
+            from agentdbg.replay import resumed
+
+            resumed.go_on(entry, arguments, self._spec["restore"])
         else:
             start(entry, arguments, self._spec.get("items"))
 
@@ -232,6 +240,9 @@ class Replay:
 
     def _begin_root(self) -> int:
         """A root call starts; the second one of a program that calls its agent while it is imported is another run."""
+        if self._importing and self._spec.get("restore"):
+            self._control.tell({"event": "cannot_start", "reason": RUNS_AT_IMPORT})
+            raise self._over()
         self._roots += 1
         if self._roots == 1 and self._importing:
             self._control.tell({"event": "at_import", "file": os.path.basename(str(self._spec.get("file")))})

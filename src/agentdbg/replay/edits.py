@@ -23,7 +23,10 @@ from agentdbg.store.reader import DirectoryRunSource
 
 _EDIT = re.compile(r"(?P<step>\d+):(?P<path>[^=]+)=(?P<value>.*)", re.DOTALL)
 _PART = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]")
-NOT_FAST_FORWARD = "the program makes it again on the way to the checkpoint; restoring an edited one is not built yet"
+NOT_FAST_FORWARD = (
+    "the program makes it again on the way to there; it can be edited where a regression replay restores it "
+    "(--from that step, --prefix restore)"
+)
 
 
 class BadEdit(Exception):
@@ -96,6 +99,15 @@ def apply(source: DirectoryRunSource, tape: Cassette, edits: Sequence[Edit]) -> 
             raise BadEdit(f"{edit.words()}: the run has steps 1 to {len(steps)}")
         done = _one(source, done, edit, steps[edit.step - 1])
     return done
+
+
+def edited_state(edit: Edit, body: bytes) -> bytes:
+    """The state of the checkpoint that is restored, edited.
+
+    Raises:
+        BadEdit: It cannot be.
+    """
+    return _changed(edit, body, _parts(edit.path)[1:], edit.value)
 
 
 def _one(source: DirectoryRunSource, done: Edited, edit: Edit, step: Step) -> Edited:

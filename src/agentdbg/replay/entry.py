@@ -53,9 +53,9 @@ def start(target: Callable[..., Any], arguments_path: str, items: int | None) ->
     thaw = getattr(agent, "thaw", None)  # a framework's method says itself what its arguments were made of
     if thaw is not None:
         args, kwargs = thaw(arguments)
-        return _finish(target(*args, **kwargs), items)
-    bound = _bind(target, arguments)
-    return _finish(target(*bound.args, **bound.kwargs), items)
+        return see_through(target(*args, **kwargs), items)
+    bound = bind_arguments(target, arguments)
+    return see_through(target(*bound.args, **bound.kwargs), items)
 
 
 def _module(name: str) -> ModuleType:
@@ -83,18 +83,23 @@ def _script(file: str | None) -> ModuleType:
     return module
 
 
-def _bind(target: Callable[..., Any], arguments: dict[str, Any]) -> inspect.BoundArguments:
+def bind_arguments(target: Callable[..., Any], arguments: dict[str, Any]) -> inspect.BoundArguments:
+    """Recorded arguments as a call takes them.
+
+    Raises:
+        CannotStart: They do not fit the function.
+    """
     signature = inspect.signature(target)
     parameters = signature.parameters
     if set(arguments) == {"args", "kwargs"} and not set(arguments) <= set(parameters):
         return signature.bind(*arguments["args"], **arguments["kwargs"])
     unknown = sorted(set(arguments) - set(parameters))
     if unknown:
-        raise CannotStart(f"{_name(target)} has no parameter {unknown[0]!r} any more")
+        raise CannotStart(f"{name_of(target)} has no parameter {unknown[0]!r} any more")
     optional = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     for name, parameter in parameters.items():
         if isinstance(arguments.get(name), Opaque):
-            raise CannotStart(f"argument {name} of {_name(target)} could not be recorded")
+            raise CannotStart(f"argument {name} of {name_of(target)} could not be recorded")
         if name not in arguments and parameter.default is parameter.empty and parameter.kind not in optional:
             raise CannotStart(_lacking(target, name))
     bound = inspect.BoundArguments(signature, {})
@@ -105,17 +110,19 @@ def _bind(target: Callable[..., Any], arguments: dict[str, Any]) -> inspect.Boun
 def _lacking(target: Callable[..., Any], name: str) -> str:
     if name in ("self", "cls"):
         return (
-            f"{_name(target)} is a method, and its object is not in the record: "
+            f"{name_of(target)} is a method, and its object is not in the record: "
             f"declare how to make one, @agentdbg.agent(factories={{{name!r}: …}})"
         )
-    return f"{_name(target)} has a new parameter {name!r} that the record has no value for"
+    return f"{name_of(target)} has a new parameter {name!r} that the record has no value for"
 
 
-def _name(target: Callable[..., Any]) -> str:
+def name_of(target: Callable[..., Any]) -> str:
+    """A function's name within its module."""
     return str(getattr(target, "__qualname__", target))
 
 
-def _finish(made: Any, items: int | None) -> object:
+def see_through(made: Any, items: int | None) -> object:
+    """What a call comes to: coroutines and generators run to their end."""
     if inspect.iscoroutine(made):
         import asyncio
 

@@ -19,7 +19,8 @@ from agentdbg.replay.policy import Deed
 from agentdbg.replay.present import differences_from_record
 from agentdbg.replay.recorded_code import CannotRestore
 from agentdbg.replay.regression import RegressionOptions, foreseen_calls
-from agentdbg.replay.run import ReplayOptions, obstacles_to
+from agentdbg.replay.restore import FAST_FORWARD, SKIP, SKIPPED, Restored
+from agentdbg.replay.run import ReplayOptions, ReplayRefused, obstacles_to, restored_at
 from agentdbg.replay.spec import interpreter, mapping, working_directory
 from agentdbg.replay.start_state import start_state
 from agentdbg.replay.trust import is_trusted
@@ -36,7 +37,7 @@ class Remark:
     Attributes:
         weight: ``obstacle``: it cannot be run like this; ``warning``; ``fact``.
         about: ``entry``, ``trust``, ``body``, ``effect``, ``redacted``, ``differs``, ``code``, ``guard``,
-            ``start state``, ``edit`` or ``open``.
+            ``start state``, ``edit``, ``restore`` or ``open``.
         step: Number of the step it is about, where it is about one.
     """
 
@@ -51,8 +52,8 @@ class Row:
     """What will happen to one recorded call.
 
     Attributes:
-        what: ``serve``, ``live``, ``live with drift check``, ``dry-run``, ``refuse``, ``ask``, ``stop`` or ``end``:
-            the record ends here.
+        what: ``serve``, ``live``, ``live with drift check``, ``dry-run``, ``refuse``, ``ask``, ``stop``, ``end``:
+            the record ends here, or ``skip``: it lies before the restored checkpoint.
         why: The reason, in a few words.
     """
 
@@ -111,8 +112,9 @@ def plan_exact(source: DirectoryRunSource, options: ReplayOptions) -> Plan:
     if options.is_elsewhere:
         return _elsewhere(source, options)
     source.index(None)
-    tape = cassettes.build(source)
-    rows = []
+    there, remarks = _restored(source, options)
+    tape = cassettes.build(source) if there is None else there.tape
+    rows = [_row(step, SKIP, SKIPPED) for step in (() if there is None else there.skipped)]
     for call in tape.calls:
         step = source.step_by_id(call.step)
         if step is None:
@@ -121,8 +123,17 @@ def plan_exact(source: DirectoryRunSource, options: ReplayOptions) -> Plan:
             rows.append(_row(step, Deed.SERVE.value, "its recorded error" if call.error else "its recorded outcome"))
         else:
             rows.append(_row(step, "end", "the record has no outcome of it: the replay ends here"))
-    remarks = (*_remarks(source, tape, options), *_start_state(source, options))
-    return _plan(source, "exact", options, 0, remarks, rows)
+    remarks = (*remarks, *_remarks(source, tape, options), *_start_state(source, options))
+    return _plan(source, "exact", options, options.from_step, remarks, rows)
+
+
+def _restored(source: DirectoryRunSource, options: ReplayOptions) -> tuple[Restored | None, tuple[Remark, ...]]:
+    """The checkpoint that is restored, if one is; what stands in the way, or is not as it was there."""
+    try:
+        there = restored_at(source, options)
+    except ReplayRefused as problem:
+        return None, (Remark(OBSTACLE, "restore", str(problem)),)
+    return there, () if there is None else tuple(Remark(WARNING, "restore", note) for note in there.notes)
 
 
 def _elsewhere(source: DirectoryRunSource, options: ReplayOptions) -> Plan:
@@ -144,6 +155,9 @@ def plan_regression(source: DirectoryRunSource, options: RegressionOptions) -> P
     """
     source.index(None)
     tape = cassettes.build(source)
+    there, remarks = _restored(source, replace(options.replay, from_step=options.start or 0))
+    if remarks and there is None:  # the calls as they would be on the way to there
+        options = replace(options, replay=replace(options.replay, prefix=FAST_FORWARD))
     foreseen = foreseen_calls(source, tape, options)
     rows = [_row(step, what, why) for step, what, why in foreseen.calls]
     facts = [Remark(FACT, "open", f"may be reached: {', '.join(foreseen.open_for) or 'nothing'}")]
@@ -153,7 +167,7 @@ def plan_regression(source: DirectoryRunSource, options: RegressionOptions) -> P
         "regression",
         options.replay,
         options.start,
-        (*_remarks(source, tape, options.replay, live=True), *facts),
+        (*remarks, *_remarks(source, tape, options.replay, live=True), *facts),
         rows,
     )
 

@@ -37,18 +37,18 @@ def cut_before(source: DirectoryRunSource, number: int, calls: Sequence[Recorded
     steps = source.steps()
     if not 1 <= number <= len(steps):
         raise NoSuchStep(f"run {source.summary().run_id} has no step {number}: it has steps 1 to {len(steps)}")
-    at = _moments(source, steps[number - 1])[0]
+    at = moments(source, steps[number - 1])[0]
     before = set()
     for call in calls:
         step = source.step_by_id(call.step)
         if call.ended is None or step is None or step.n >= number:
             continue
-        if _moments(source, step)[-1] < at:
+        if moments(source, step)[-1] < at:
             before.add(call.step)
     return Cut(number, frozenset(before))
 
 
-def _moments(source: DirectoryRunSource, step: Step) -> list[tuple[float, int]]:
+def moments(source: DirectoryRunSource, step: Step) -> list[tuple[float, int]]:
     """When each record of a step was written."""
     found = []
     for line in source.events(step):

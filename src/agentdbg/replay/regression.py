@@ -26,7 +26,8 @@ from agentdbg.replay.prefix import cut_before
 from agentdbg.replay.publishing import publish
 from agentdbg.replay.regression_lane import Arrangement, Lane, Person, facts_of, routes, run_lane
 from agentdbg.replay.regression_verdict import Sample, judge_sample, with_lineage
-from agentdbg.replay.run import ReplayOptions, ReplayRefused, Scratch, never_started, obstacles_to
+from agentdbg.replay.restore import RESTORE, SKIP, SKIPPED, Restored, in_words, with_edits
+from agentdbg.replay.run import ReplayOptions, ReplayRefused, Scratch, never_started, obstacles_to, restored_at
 from agentdbg.replay.sandbox import Sandbox
 from agentdbg.replay.spec import mapping
 from agentdbg.replay.stability import Conclusion, conclusion_of, is_decided, stability_of
@@ -88,11 +89,14 @@ def foreseen_calls(source: DirectoryRunSource, tape: Cassette, options: Regressi
     Raises:
         BadEdit: An edit cannot be made.
         NoSuchStep: There is no such step to start from.
+        ReplayRefused: The state cannot be restored there.
     """
-    arrangement = _arranged(source, tape, options)
+    there = _restored(source, options)
+    arrangement = _arranged(source, tape if there is None else there.tape, options, there)
     open_for = (*routes(source), *(options.sandbox.hosts if options.sandbox is not None else ()))
-    found = []
-    for call in tape.calls:
+    skipped = () if there is None else there.skipped
+    found = [(step, SKIP, SKIPPED) for step in skipped]
+    for call in arrangement.tape.calls:
         step = source.step_by_id(call.step)
         if step is not None:
             found.append((step, *_foreseen(step, call.ended is None, arrangement, options)))
@@ -118,10 +122,15 @@ def regression(source: DirectoryRunSource, options: RegressionOptions, watch: Wa
     if options.start is not None:
         _refuse_unsafe(source, options.start)
     obstacles = obstacles_to(source)
-    tape = cassettes.build(source)
+    there = _restored(source, options)
+    tape = cassettes.build(source) if there is None else there.tape
     if obstacles or tape.missing:
         return _cannot(summary.run_id, obstacles, tape, options)
-    return _Regression(source, _arranged(source, tape, options), options, watch).outcome()
+    return _Regression(source, _arranged(source, tape, options, there), options, watch).outcome()
+
+
+def _restored(source: DirectoryRunSource, options: RegressionOptions) -> Restored | None:
+    return restored_at(source, replace(options.replay, from_step=options.start or 0))
 
 
 def _cannot(run_id: str, obstacles: Sequence[str], tape: Cassette, options: RegressionOptions) -> Outcome:
@@ -145,7 +154,9 @@ def _refuse_unsafe(source: DirectoryRunSource, start: int) -> None:
         )
 
 
-def _arranged(source: DirectoryRunSource, tape: Cassette, options: RegressionOptions) -> Arrangement:
+def _arranged(
+    source: DirectoryRunSource, tape: Cassette, options: RegressionOptions, there: Restored | None
+) -> Arrangement:
     """Edits made, pins read, the cut found.
 
     Raises:
@@ -154,6 +165,8 @@ def _arranged(source: DirectoryRunSource, tape: Cassette, options: RegressionOpt
     """
     gate = Gate(enabled=mapping(mapping(source.summary().meta.get("rules")).get("redaction")).get("version") != "off")
     edits = [replace(edit, value=gate.value(edit.value)) for edit in options.edits]
+    if there is not None:
+        there, edits = with_edits(there, edits)
     facts = facts_of(source, tape)
     edited = apply(source, tape, edits)
     pins: dict[str, Cassette] = {}
@@ -165,7 +178,15 @@ def _arranged(source: DirectoryRunSource, tape: Cassette, options: RegressionOpt
         pins[pin.tool] = cassettes.build(pin.source)
     prefix = None if options.start is None else cut_before(source, options.start, tape.calls).calls
     return Arrangement(
-        edited.tape, prefix, facts, edited.steps, edited.arguments, pins, options.sandbox, options.person
+        edited.tape,
+        prefix if there is None else frozenset(),
+        facts,
+        edited.steps,
+        edited.arguments,
+        pins,
+        options.sandbox,
+        options.person,
+        there,
     )
 
 
@@ -214,7 +235,9 @@ class _Regression:
         self, source: DirectoryRunSource, arrangement: Arrangement, options: RegressionOptions, watch: Watch | None
     ) -> None:
         self._source, self._plan, self._options, self._watch = source, arrangement, options, watch
-        self._wanted = conclusion_of(source)
+        there = arrangement.restored
+        self._seen = source if there is None else there.source
+        self._wanted = conclusion_of(self._seen)
         self._touched: tuple[Mapping[str, object], ...] = ()
         self._published: list[str] = []
 
@@ -223,7 +246,7 @@ class _Regression:
         found = self._control()
         if found is None:
             found = self._sampled()
-        uncovered = tuple(each.members() for each in unseen_in(self._source) if each.uncovered)
+        uncovered = tuple(each.members() for each in unseen_in(self._seen) if each.uncovered)
         return replace(found, uncovered=uncovered)
 
     # -- lanes ------------------------------------------------------------------------------------
@@ -264,7 +287,7 @@ class _Regression:
         made = lane.made
         assert made is not None
         sample = judge_sample(
-            self._source,
+            self._seen,
             made,
             lane.report,
             self._wanted,
@@ -273,6 +296,9 @@ class _Regression:
             intents=self._options.intents,
         )
         notes = (*sample.outcome.notes, *lane.problems, *self._redacted(sample))
+        if there := self._plan.restored:
+            sample = replace(sample, outcome=in_words(sample.outcome, RESTORE, there.number))
+            notes = (*notes, *there.notes)
         name = self._options.sandbox.name if self._options.sandbox is not None else None
         return with_lineage(sample, edits=_edits(self._options), touched=self._touched, notes=notes, sandbox=name)
 

@@ -21,6 +21,7 @@ from agentdbg.replay.child_start import child_command
 from agentdbg.replay.cleaning import cleaned
 from agentdbg.replay.policy import Stage
 from agentdbg.replay.reach import Reach
+from agentdbg.replay.restore import Restored
 from agentdbg.replay.run import NO_KERNEL_GUARD, ReplayOptions, ReplayRefused
 from agentdbg.replay.sandbox import Sandbox
 from agentdbg.replay.spec import (
@@ -70,6 +71,7 @@ class Arrangement:
         arguments: The agent's arguments, where they were edited.
         pins: By tool, the record that answers its calls.
         facts: By step, alpha fingerprint and idempotency key.
+        restored: The checkpoint whose state the agent goes on from, instead of being started.
     """
 
     tape: Cassette
@@ -80,6 +82,7 @@ class Arrangement:
     pins: Mapping[str, Cassette] = field(default_factory=dict)
     sandbox: Sandbox | None = None
     person: Person | None = None
+    restored: Restored | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +175,7 @@ def run_lane(
             start=start,
             control=None if watch is None else watch.settings(),
             regression={**_plan_for_child(source, plan, scratch, control=control), **open_to},
+            restore=None if plan.restored is None else plan.restored.spec(scratch),
         )
         if plan.arguments is not None:
             (scratch / "arguments").write_bytes(plan.arguments)

@@ -21,9 +21,11 @@ from agentdbg.replay.cleaning import cleaned
 from agentdbg.replay.moved_run import published_entry
 from agentdbg.replay.outcome import Outcome
 from agentdbg.replay.placed import CURRENT, CodeRefused, placed
+from agentdbg.replay.prefix import NoSuchStep
 from agentdbg.replay.present import differences_from_record
 from agentdbg.replay.publishing import publish
 from agentdbg.replay.recorded_code import CannotRestore
+from agentdbg.replay.restore import FAST_FORWARD, RESTORE, CannotResume, Restored, in_words, restored
 from agentdbg.replay.spec import (
     child_environment,
     interpreter,
@@ -64,6 +66,8 @@ class ReplayOptions:
         moves: Beginnings of recorded paths, or ``{root}`` and the like, each with what stands there on this machine.
         env: Further variables for the child; they are not recorded.
         tags: Tags that the replay gets.
+        from_step: Step from which on the replay is looked at; 0: all of it.
+        prefix: Way to there: ``fast-forward`` (served) or ``restore`` (from the checkpoint's state).
     """
 
     guard: str
@@ -75,6 +79,8 @@ class ReplayOptions:
     moves: Sequence[tuple[str, str]] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     tags: Mapping[str, str] = field(default_factory=dict)
+    from_step: int = 0
+    prefix: str = FAST_FORWARD
 
     @property
     def is_elsewhere(self) -> bool:
@@ -158,14 +164,33 @@ def exact(source: DirectoryRunSource, options: ReplayOptions, watch: Watch | Non
             "look at it with 'show', then say --trust"
         )
     obstacles = obstacles_to(source)
-    tape = _tape(source)
+    there = restored_at(source, options)
+    tape = there.tape if there is not None else _tape(source)
     obstacles += [f"body missing: {what}" for what in tape.missing]
     if obstacles:
         others, total = tuple(obstacles[1:]), len(tape.calls)
         return Outcome(summary.run_id, "not_replayable", obstacles[0], notes=others, total=total)
     with Scratch() as scratch:
-        found = _replay(source, tape, options, scratch, watch)
-    return replace(found, uncovered=tuple(each.members() for each in unseen_in(source) if each.uncovered))
+        found = _replay(source, tape, options, scratch, watch, there)
+    seen = source if there is None else there.source
+    return replace(found, uncovered=tuple(each.members() for each in unseen_in(seen) if each.uncovered))
+
+
+def restored_at(source: DirectoryRunSource, options: ReplayOptions) -> Restored | None:
+    """The run from the wanted checkpoint on; ``None`` where it is to run from its start.
+
+    Raises:
+        NoSuchStep: There is no such step.
+        ReplayRefused: Its state cannot be restored there.
+    """
+    if options.prefix != RESTORE:
+        if options.from_step > len(source.steps()):
+            raise NoSuchStep(f"run {source.summary().run_id} has no step {options.from_step}")
+        return None
+    try:
+        return restored(source, options.from_step)
+    except CannotResume as problem:
+        raise ReplayRefused(str(problem)) from problem
 
 
 def _tape(source: DirectoryRunSource) -> cassettes.Cassette:
@@ -226,6 +251,7 @@ def _replay(
     options: ReplayOptions,
     scratch: Path,
     watch: Watch | None,
+    there: Restored | None,
 ) -> Outcome:
     summary = source.summary()
     run_id = f"{summary.run_id[:100]}.exact"
@@ -236,7 +262,14 @@ def _replay(
         theirs = control.theirs.fileno()
         settings = None if watch is None else watch.settings()
         spec = write_spec(
-            source, scratch, run_id, tolerate=options.tolerate, control_fd=theirs, start=start, control=settings
+            source,
+            scratch,
+            run_id,
+            tolerate=options.tolerate,
+            control_fd=theirs,
+            start=start,
+            control=settings,
+            restore=None if there is None else there.spec(scratch),
         )
         if watch is not None:
             watch.attached(control, scratch / "store" / "runs" / run_id)
@@ -257,7 +290,11 @@ def _replay(
     made = scratch / "store" / "runs" / run_id
     if not made.is_dir():
         return never_started(summary.run_id, report, len(tape.calls))
-    outcome = judge(source, made, tape, report)
+    outcome = judge(source if there is None else there.source, made, tape, report)
+    if options.from_step:
+        outcome = in_words(outcome, options.prefix, options.from_step)
+    if there is not None:
+        outcome = replace(outcome, notes=(*outcome.notes, *there.notes))
     if start is not None and start.problems:
         outcome = replace(outcome, notes=(*outcome.notes, *start.problems))
     published, place = publish(made, options.store, outcome, published_entry(source), options.tags)

@@ -42,6 +42,7 @@ def write_spec(
     start: StartState | None = None,
     control: Mapping[str, object] | None = None,
     regression: Mapping[str, object] | None = None,
+    restore: Mapping[str, object] | None = None,
 ) -> dict[str, object]:
     """Write ``spec.json`` and ``arguments`` for the child; returns the specification. With ``start``: kernel layers."""
     summary = source.summary()
@@ -53,6 +54,7 @@ def write_spec(
         "cassette": str(scratch / "cassette"),
         "run_id": run_id,
         "meta": {"mode": "exact" if regression is None else "regression", "replay_of": summary.run_id, "from_step": 0},
+        "restore": restore,
         "roots": roots or {"root": str(scratch / "cwd"), "venv": sys.prefix, "home": os.path.expanduser("~")},
         "entry": target,
         "launch": launch_of(entry, roots),
@@ -65,7 +67,7 @@ def write_spec(
         "arguments": _write_arguments(source, entry, scratch),
         "items": _items(source),
         "cwd": working_directory(source, scratch),
-        "started_at": summary.started_at,
+        "started_at": summary.started_at if restore is None else restore["started_at"],
         "allow_write": [str(scratch)],
         "tolerate": list(tolerate),
         **standard_input(source, scratch),
