@@ -156,7 +156,7 @@ def test_what_cannot_be_done_is_said_in_one_line(
         (("--from", "99"), 2, "has no step 99"),
         (("--from", "5", "--prefix", "restore"), 3, "step 5 is no checkpoint"),
         (("--from", "4", "--prefix", "restore"), 3, "had no resume entry when it was recorded"),
-        (("--from", "22", "--prefix", "restore"), 3, "the customer has the answer"),
+        (("--from", "21", "--prefix", "restore"), 3, "the customer has the answer"),
     ],
 )
 def test_an_exact_replay_that_cannot_start_there_says_why(

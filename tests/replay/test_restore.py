@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from agentdbg.model.records import Kind
+from agentdbg.model.canonical import Opaque
+from agentdbg.model.records import Kind, Step
 from agentdbg.replay.outcome import Outcome
 from agentdbg.replay.prefix import NoSuchStep
+from agentdbg.replay.restore import undeclared, unknown
 from agentdbg.replay.run import ReplayOptions, ReplayRefused, exact
 from agentdbg.store.address import open_store
 from tests.support.replay_lab import EffectServer, ReplayLab
@@ -72,10 +73,10 @@ def checkpoint(lab: ReplayLab, place: int = 0) -> int:
         source.close()
 
 
-def from_step(lab: ReplayLab, number: int, prefix: str = "restore", **more: Any) -> Outcome:
+def from_step(lab: ReplayLab, number: int, prefix: str = "restore", guard: str = "audit") -> Outcome:
     """Replay from a step on, and check that nothing outside changes."""
     source = lab.run()
-    options = ReplayOptions("audit", 30, False, (), open_store(str(lab.store)), from_step=number, prefix=prefix, **more)
+    options = ReplayOptions(guard, 30, False, (), open_store(str(lab.store)), from_step=number, prefix=prefix)
     with lab.untouched(Path(source.root)), pytest.MonkeyPatch.context() as patch:
         for name in ("OUTSIDE", "AGENTDBG_DEBUG"):
             patch.setenv(name, lab.environment()[name])
@@ -319,3 +320,19 @@ def test_a_lane_that_was_forked_before_and_shows_behind_is_an_open_one(lab: Repl
     )
     with pytest.raises(ReplayRefused, match=r"lane 0\.0 was open, and goes on at step 3 \(look\)|lane 0\.1 was open"):
         from_step(lab, checkpoint(lab))
+
+
+def test_langgraphs_own_checkpoints_are_refused_with_that_reason() -> None:
+    step = Step(3, "w:3", Kind.CHECKPOINT, "plan", attrs={"super_step": 1})
+    assert list(undeclared(step)) == ["it is LangGraph's own, and restoring through a seeded saver is not built yet"]
+
+
+def test_what_could_not_be_recorded_of_a_state_is_named() -> None:
+    state = {"a": [1, Opaque("x.Lock")], "b": Opaque("x.State", {"c": Opaque("x.Pipe"), "d": 1})}
+    assert list(unknown(state, "$")) == ["$.a[1] is a x.Lock", "$.b.c is a x.Pipe"]
+
+
+def test_under_the_kernels_layers_too(lab: ReplayLab) -> None:
+    lab.record(DESK)
+    outcome = from_step(lab, checkpoint(lab), guard="auto")
+    assert outcome.verdict == "identical", (outcome.reason, outcome.log)

@@ -209,7 +209,7 @@ def checkpoint_at(source: DirectoryRunSource, number: int) -> Step:
 def refusals(source: DirectoryRunSource, checkpoint: Step) -> list[str]:
     """Why a run cannot be restored at a checkpoint, each reason; empty when it can."""
     return [
-        *_undeclared(checkpoint),
+        *undeclared(checkpoint),
         *_no_entry(source, checkpoint),
         *_undecodable(source, checkpoint),
         *_not_alone(source, checkpoint),
@@ -232,7 +232,8 @@ def in_words(outcome: Outcome, prefix: str, number: int) -> Outcome:
     return found
 
 
-def _undeclared(checkpoint: Step) -> Iterator[str]:
+def undeclared(checkpoint: Step) -> Iterator[str]:
+    """What a checkpoint says, or does not say, of going on from it."""
     declared = checkpoint.attrs.get("can_resume")
     if declared is False:
         reasons = checkpoint.attrs.get("unsafe_reasons")
@@ -263,22 +264,22 @@ def _undecodable(source: DirectoryRunSource, checkpoint: Step) -> Iterator[str]:
     except ValueError as problem:
         yield f"its state cannot be decoded: {problem}"
     else:
-        holes = list(checkpoint.holes) or list(_unknown(state, "$"))
+        holes = list(checkpoint.holes) or list(unknown(state, "$"))
         if holes:
             yield f"its state cannot be decoded: {'; '.join(holes)}"
 
 
-def _unknown(value: object, place: str) -> Iterator[str]:
+def unknown(value: object, place: str) -> Iterator[str]:
     """Objects whose members are not known."""
     if isinstance(value, Opaque) and value.members is None:
         yield f"{place} is a {value.type_name}"
     members = value.members if isinstance(value, Opaque) else value
     if isinstance(members, dict):
         for key, item in members.items():
-            yield from _unknown(item, f"{place}.{key}")
+            yield from unknown(item, f"{place}.{key}")
     elif isinstance(members, list | tuple | set | frozenset):
         for number, item in enumerate(members):
-            yield from _unknown(item, f"{place}[{number}]")
+            yield from unknown(item, f"{place}[{number}]")
 
 
 def _not_alone(source: DirectoryRunSource, checkpoint: Step) -> Iterator[str]:
