@@ -7,10 +7,12 @@ from operator import attrgetter
 import pytest
 
 from agentdbg.debugging.actions import ACTIONS, Owner, Place, action, actions_of
+from agentdbg.debugging.asking import Asking
 from agentdbg.debugging.live_replay import LiveReplay
 from agentdbg.debugging.replay_wish import ReplayDialog
 from agentdbg.debugging.session import Session
 from agentdbg.ui.keymap import FORBIDDEN, textual_key
+from agentdbg.ui.screens.ask import AskScreen
 from agentdbg.ui.screens.debugger import DebuggerScreen
 from agentdbg.ui.screens.plan import PlanScreen
 from agentdbg.ui.screens.replay import ReplayScreen
@@ -24,8 +26,9 @@ SCREENS = {
     Place.SIDE: SideScreen,
     Place.PLAN: PlanScreen,
     Place.REPLAY: ReplayScreen,
+    Place.ASK: AskScreen,
 }
-SESSIONS = {Place.PLAN: ReplayDialog, Place.REPLAY: LiveReplay}
+SESSIONS = {Place.PLAN: ReplayDialog, Place.REPLAY: LiveReplay, Place.ASK: Asking}
 
 
 def test_ids_are_unique() -> None:

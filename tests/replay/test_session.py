@@ -176,6 +176,21 @@ def test_events_are_there_without_a_listener_and_under_the_kernels_layers(lab: R
     assert "seccomp" in ended.outcome.guard
 
 
+def test_a_person_decides_about_the_calls_of_a_regression(lab: ReplayLab) -> None:
+    lab.record(DESK)
+    with followed(lab, start=2, pause=True) as replay:
+        held = replay.paused()
+        assert held.call.name == "look" and {"result", "refuse"} <= set(held.choices)
+        replay.session.decide("result", {"id": "o-1", "total": 7})
+        held = replay.paused()
+        assert dict(held.where[0].locals)["found"] == "{'id': 'o-1', 'total': 7}"
+        replay.session.cont()
+        replay.until(Ended)
+    outcome = replay.session.wait()
+    assert (outcome.mode, outcome.denied) == ("regression", 1)  # a refund of 7 is not in the record: nobody paid
+    assert next(event.action for event in replay.all(Released)) == "result"
+
+
 PARALLEL = """\
 import threading
 import agentdbg

@@ -8,6 +8,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
+from agentdbg.replay.regression import RegressionOptions
 from agentdbg.replay.run import ReplayOptions
 from agentdbg.replay.session import ReplaySession
 from agentdbg.replay.session_events import Ended, Event, Paused
@@ -95,14 +96,24 @@ class Followed:
 
 @contextmanager
 def followed(
-    lab: ReplayLab, address: str = "run-1", *, guard: str = "audit", timeout: float = 30, **settings: Any
+    lab: ReplayLab,
+    address: str = "run-1",
+    *,
+    guard: str = "audit",
+    timeout: float = 30,
+    start: int | None = None,
+    **settings: Any,
 ) -> Iterator[Followed]:
-    """A session of a recorded run, started; ended at the end of the block, with nothing changed outside."""
+    """A session of a recorded run, started; ended at the end of the block, with nothing changed outside.
+
+    With ``start``: a regression replay, live from that step on.
+    """
     source = lab.run(address)
     queue: SimpleQueue[Event] = SimpleQueue()
     options = ReplayOptions(guard, timeout, False, (), open_store(str(lab.store)))
     with lab.untouched(Path(source.root)), _environment(lab.environment()):
-        session = ReplaySession(source, options, listener=queue.put, **settings)
+        wanted = options if start is None else RegressionOptions(options, start=start)
+        session = ReplaySession(source, wanted, listener=queue.put, **settings)
         session.start()
         try:
             yield Followed(session, queue)

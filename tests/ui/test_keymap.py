@@ -24,6 +24,8 @@ def test_the_users_keys_win_and_the_loser_is_named() -> None:
         "[keys] h is taken by help: pan.left has lost it",
         "[keys] n is taken by zoom: step.over has lost it",
         "[keys] n is taken by zoom: side.next has lost it",
+        "[keys] h is taken by help: plan.change_back has lost it",
+        "[keys] n is taken by zoom: live.step has lost it",
     )
     assert keymap.changes()["help"] == "h,f1"
 

@@ -124,6 +124,8 @@ ACTIONS: Final[tuple[Action, ...]] = (
            "toggle_divergence_stop", places=_REPLAY),
     Action("live.inspect", ("!",), "pdb where it is paused: p NAME, w, up, any expression", "Replay", "open_inspect",
            _SCREEN, _REPLAY, label="pdb"),
+    Action("live.decide", ("d",), "decide about the held call: live, serve, refuse, result=JSON, arguments=JSON",
+           "Replay", "open_decide", _SCREEN, _REPLAY),
     Action("live.answer", ("a",), "answer what the replay asks", "Replay", "open_answer", _SCREEN, _REPLAY),
     Action("live.follow", ("F",), "follow where the replay is", "Replay", "toggle_follow", places=_REPLAY),
     Action("live.open", ("enter",), "when it is over: both runs side by side", "Replay", "open_result", _SCREEN,

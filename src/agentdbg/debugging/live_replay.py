@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -211,6 +212,18 @@ class LiveReplay:
             self.session.inspect(line)
         except CannotDo:
             self.message = "the replay has to be paused for that: P pauses before the next call"
+
+    def decide(self, text: str) -> None:
+        """Say what becomes of the held call: ``live``, ``serve``, ``refuse``, ``result=JSON``, ``arguments=JSON``."""
+        if not self._can():
+            return
+        action, _, value = text.strip().partition("=")
+        try:
+            self.session.decide(action.strip(), json.loads(value) if value else None)
+        except ValueError as problem:
+            self.message = f"no JSON: {problem}"
+        except CannotDo as problem:
+            self.message = str(problem)
 
     def toggle_follow(self) -> None:
         """Stay where the replay is, or stay here."""

@@ -152,6 +152,8 @@ def _where(held: Paused) -> Section:
     rows: list[Row] = []
     if held.problem:
         rows.append(row(("≠ going on ends the replay: ", Tone.ERROR), (held.problem, Tone.WARN)))
+    if held.choices:
+        rows.append(row(("d decides: ", Tone.LABEL), (", ".join(("go", *held.choices)), Tone.ACCENT)))
     for own, frames in groupby(held.where, lambda frame: frame.own):
         listed = list(frames)
         if not own:

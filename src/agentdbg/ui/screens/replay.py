@@ -159,6 +159,16 @@ class ReplayScreen(ActionScreen):
         else:
             self.say("the replay has to be paused for that: P pauses before the next call")
 
+    def open_decide(self) -> None:
+        """Ask what becomes of the held call."""
+        choices = next((held.choices for held in self.live.held), None)
+        if choices is None:
+            self.say("no call is held: P pauses before the next one")
+        elif not choices:
+            self.say("an exact replay serves every call: n lets it go, x stops")
+        else:
+            self.query_one(Prompt).ask("decide", f"go, {', '.join(choices)}")
+
     def open_answer(self) -> None:
         """Ask what the replay asks."""
         asked = self.live.question
@@ -173,6 +183,8 @@ class ReplayScreen(ActionScreen):
         self.close_prompt()
         if event.purpose == "inspect" and event.text.strip():
             self._do(partial(self.live.inspect, event.text))
+        elif event.purpose == "decide" and event.text.strip():
+            self._do(partial(self.live.decide, event.text))
         elif event.purpose == "answer":
             self._do(partial(self.live.answer, event.text))
 
