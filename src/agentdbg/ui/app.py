@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -180,7 +181,17 @@ def run_app(
     chosen = theme or configured.text("theme")
     keys = configured.table("keys")
     app = AgentDbg(store, address, opener=opener, against=against, step=step, theme=chosen, follow=follow, keys=keys)
-    app.run()
+    try:
+        app.run()
+    finally:
+        _end_replays()
+
+
+def _end_replays() -> None:
+    """End what still runs, however the screen was left."""
+    session = sys.modules.get("agentdbg.replay.session")
+    if session is not None:
+        session.abort_all()
 
 
 def words_for(address: str, error: Exception) -> str:
