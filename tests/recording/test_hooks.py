@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import subprocess
 import sys
 from pathlib import Path
@@ -78,3 +80,19 @@ print(sorted((set(sys.modules) - before) & heavy))
     flags = [sys.executable, "-S", "-c", probe]
     done = subprocess.run(flags, env=environment(tmp_path), capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
+def test_a_module_that_is_only_looked_for_or_fails_at_first_is_still_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "waited_for.py").write_text("import builtins\nassert builtins.waited_for_is_fine\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    found: list[object] = []
+    hooks.on_import("waited_for", found.append)
+    assert importlib.util.find_spec("waited_for") is not None
+    monkeypatch.setattr("builtins.waited_for_is_fine", False, raising=False)
+    with pytest.raises(AssertionError):
+        importlib.import_module("waited_for")
+    monkeypatch.setattr("builtins.waited_for_is_fine", True)
+    assert found == []
+    assert [importlib.import_module("waited_for")] == found

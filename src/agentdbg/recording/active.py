@@ -9,6 +9,7 @@ from agentdbg.model.canonical import loads, narrowed_paths
 from agentdbg.model.records import StepStatus
 from agentdbg.recording import scope as scopes
 from agentdbg.recording.calls import CallRefused, Made, ReplayStop
+from agentdbg.recording.interrupts import let_through
 from agentdbg.recording.revive import freeze
 from agentdbg.recording.served import MadeOutcome, ServedOutcome
 
@@ -79,6 +80,7 @@ class ActiveCall:
         try:
             self.run.end(self._outside, self.step, StepStatus.OK, self._returned(result), members=members)
         except Exception as error:
+            let_through(error)
             self._end_without(StepStatus.OK, error)
         self.ended("ok", None)
 
@@ -165,6 +167,7 @@ class ActiveCall:
         try:
             self.run.end(self._outside, self.step, status, result(), error=error)
         except Exception as problem:
+            let_through(problem)
             self._end_without(status, problem)
 
     def _end_without(self, status: StepStatus, problem: Exception) -> None:

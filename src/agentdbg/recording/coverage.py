@@ -20,6 +20,7 @@ from agentdbg.recording.effect_events import WRITE_FLAGS, Rules, command, resolv
 from agentdbg.recording.file_weight import TemporaryFiles, is_dull
 from agentdbg.recording.frames import OwnFiles, innermost, place_of, witness
 from agentdbg.recording.hooks import on_standard_import
+from agentdbg.recording.interrupts import let_through
 from agentdbg.recording.sightings import Sighting, Waiting
 
 TYPE_CHECKING = False  # as typing has it: importing typing takes longer than all of this
@@ -240,6 +241,7 @@ def _judged(check: Check, args: Args) -> str | None:
     try:
         return check(args)
     except Exception as problem:
+        let_through(problem)
         return f"(not understood: {type(problem).__name__})"
 
 
@@ -269,10 +271,21 @@ def _wrote(event: str, detail: str, paths: list[str]) -> None:
     if frame is None:
         return
     weight = state.temporary.weight(paths)
+    _be_ready()
     if state.files is not None and not weight and event in _TAKES_CONTENT:
         for path in paths:
             state.files.before_write(path, *_standing())
     _saw(event, detail, frame, FILE, weight)
+
+
+def _be_ready() -> None:
+    """A launched program writes before its first call: what stood in the file is kept all the same."""
+    from agentdbg.recording import launched
+
+    if state.files is None and launched.active:
+        from agentdbg.recording.process import recorder
+
+        recorder()
 
 
 def _database(event: str, args: Args) -> None:
@@ -282,6 +295,7 @@ def _database(event: str, args: Args) -> None:
     frame = None if path is None else witness()
     if path is None or frame is None:
         return
+    _be_ready()
     if state.files is not None:
         state.files.before_connect(path, *_standing())
     _saw(event, path, frame, DATABASE)

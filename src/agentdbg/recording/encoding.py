@@ -9,6 +9,7 @@ from agentdbg.model.hashing import sha256_hex
 from agentdbg.model.json_text import PLAIN, WITH_FLOATS, loads_json, plainness, text_of
 from agentdbg.model.typed import ONLY_MEMBERS
 from agentdbg.recording.error_trees import frozen
+from agentdbg.recording.interrupts import let_through
 from agentdbg.recording.validation_errors import is_validation_error, parts
 from agentdbg.redaction.gate import Gate
 
@@ -54,8 +55,8 @@ def encode(value: object, gate: Gate) -> Encoded:
             digest = sha256_hex(data)
             if not gate.enabled or _is_clean(data, digest, gate):
                 return Encoded(data, digest, value, True, (), plain == PLAIN)
-    except Exception:  # a lone surrogate, another thread's change: the long way copes with all of it
-        pass
+    except Exception as problem:  # a lone surrogate, another thread's change: the long way copes with all of it
+        let_through(problem)
     tree, opaque = _tree(value, "$", 0, gate)
     redacted = gate.value(tree)
     holes = tuple(gate.text(f"not replayable from here: cannot encode {place}") for place in opaque)
@@ -85,6 +86,7 @@ def _tree(value: object, path: str, depth: int, gate: Gate) -> tuple[object, tup
             problem = str(error)
             break
         except Exception as error:  # the agent's own classes take part: properties, __hash__, items()
+            let_through(error)
             problem = f"{type_name(error)} while it was read"
     if depth < _SALVAGE_DEPTH:
         found = _salvaged(value, path, depth + 1, gate)
@@ -124,6 +126,7 @@ def error_message(error: BaseException) -> str:
     try:
         return str(error)
     except Exception as problem:
+        let_through(problem)
         return f"<no message: {type(problem).__name__}>"
 
 
@@ -131,7 +134,8 @@ def error_members(error: BaseException, gate: Gate) -> dict[str, object]:
     """What an exception carries beside its arguments (``status_code``, ``body``), as far as it can be encoded whole."""
     try:
         members = dict(vars(error))
-    except Exception:
+    except Exception as problem:
+        let_through(problem)
         return {}
     kept = {name: frozen(value) for name, value in members.items() if type(name) is str}
     return {name: value for name, value in kept.items() if not encode(value, gate).holes}
@@ -147,5 +151,6 @@ def error_arguments(error: BaseException) -> object:
             second = getattr(error, "filename2", None)  # the constructor takes both out of the arguments
             arguments += [error.filename] if second is None else [error.filename, None, second]
         return [frozen(each) for each in arguments]
-    except Exception:
+    except Exception as problem:
+        let_through(problem)
         return error  # the placeholder says which class hides them

@@ -6,6 +6,7 @@ import os
 import sys
 
 from agentdbg.recording import launched
+from agentdbg.recording.interrupts import let_through
 
 TYPE_CHECKING = False  # as typing has it: importing typing takes longer than all of this
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ def _call(function: Hook, module: ModuleType) -> None:
     try:
         function(module)
     except Exception as error:
+        let_through(error)
         not_covered(module.__name__, error)
 
 
@@ -85,10 +87,10 @@ class _Finder:
             find = getattr(finder, "find_spec", None)
             spec: ModuleSpec | None = find(fullname, path, target) if find is not None and finder is not self else None
             if spec is not None:
-                functions = _waiting.pop(fullname, []) if hasattr(spec.loader, "exec_module") else []
+                functions: list[Hook] = []
                 if spec.has_location and spec.origin:
-                    functions = functions + [each for wanted, each in _every if wanted(spec.origin)]
-                if functions and hasattr(spec.loader, "exec_module"):
+                    functions = [each for wanted, each in _every if wanted(spec.origin)]
+                if (functions or fullname in _waiting) and hasattr(spec.loader, "exec_module"):
                     spec.loader = _Loader(spec.loader, functions)  # type: ignore[assignment]  # as one
                 return spec
         return None
@@ -111,8 +113,13 @@ class _Loader:
             spec.loader = self._loader
         module.__loader__ = self._loader
         self._loader.exec_module(module)
-        for function in self._functions:
-            _call(function, module)
+        waiting = _waiting.pop(module.__name__, [])  # not before: many only look whether a module is there
+        try:
+            for function in (*waiting, *self._functions):
+                _call(function, module)
+        except BaseException:
+            _waiting.setdefault(module.__name__, []).extend(waiting)  # this import fails; the next one may not
+            raise
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._loader, name)

@@ -13,6 +13,7 @@ from agentdbg.model.json_text import json_bytes
 from agentdbg.model.records import StepStatus
 from agentdbg.recording import providers
 from agentdbg.recording.http_stream import StreamEnd, StreamRecord
+from agentdbg.recording.interrupts import let_through
 from agentdbg.recording.stream_framing import framing_of
 from agentdbg.redaction.placeholder import OPEN
 
@@ -239,7 +240,8 @@ class HttpCall:
     def _flush_decoder(self, decoder: Decoder) -> None:
         try:
             rest = _joined(decoder.flush())
-        except Exception:
+        except Exception as error:
+            let_through(error)
             return  # a truncated body: the client is content with what there was
         if rest:
             self._keep(rest)
@@ -283,6 +285,7 @@ class HttpCall:
         try:
             function()
         except Exception as error:
+            let_through(error)
             self._failed = self._failed or type(error).__name__
             self._recorder.fault(error)
 

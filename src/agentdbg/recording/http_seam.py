@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.recording.hooks import not_covered
 from agentdbg.recording.http_headers import patch, take_placeholders
+from agentdbg.recording.interrupts import let_through
 
 if TYPE_CHECKING:
     from agentdbg.recording.http_transports import HttpSeam
@@ -57,6 +58,7 @@ def _choosing(original: Callable[..., Any], wrap: Callable[[Any], Any]) -> Calla
         try:
             return wrap(chosen)
         except Exception as error:
+            let_through(error)
             not_covered(original.__module__, error)
             return chosen
 

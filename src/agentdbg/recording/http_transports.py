@@ -14,6 +14,7 @@ from agentdbg.recording.http_calls import Decoder, HttpCall, ResponseHead, ZlibD
 from agentdbg.recording.http_exchange import ending, exchange, exchange_async
 from agentdbg.recording.http_requests import HttpRequest
 from agentdbg.recording.http_served import ServedResponse, answerer, cancelled_again, dropped
+from agentdbg.recording.interrupts import let_through
 from agentdbg.recording.telemetry import Reply
 
 _PRELOADED = "agentdbg.preloaded"
@@ -205,7 +206,8 @@ def _described(request: Any) -> HttpRequest:
     url = request.url
     try:
         content: bytes | None = request.content
-    except Exception:  # a streamed body, which only the transport may read, or one that is in memory all the same
+    except Exception as error:  # a streamed body, only for the transport to read, or one that is in memory all the same
+        let_through(error)
         content = _in_memory(request.stream)
     path, _, query = url.raw_path.decode("ascii", "replace").partition("?")
     host = url.netloc.decode("ascii", "replace")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+from agentdbg.recording.interrupts import let_through
+
 TYPE_CHECKING = False  # as typing has it: importing typing takes longer than all of this
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -81,7 +83,8 @@ class AgentOpener:
             from agentdbg.recording.agent_calls import AgentCalls
 
             self.open = AgentCalls(self).open
-        except Exception:
+        except Exception as error:
+            let_through(error)
             return None  # a signal handler in the middle of that import: this one call is not recorded
         return self.open(args, kwargs)
 
@@ -101,7 +104,8 @@ class ToolOpener:
             from agentdbg.recording.tool_calls import ToolCalls
 
             self.open = ToolCalls(self).open
-        except Exception:
+        except Exception as error:
+            let_through(error)
             return None  # a signal handler in the middle of that import: this one call is not recorded
         return self.open(args, kwargs)
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from agentdbg.recording import launched
 from agentdbg.recording.hooks import on_every_import, on_import, problems
+from agentdbg.recording.interrupts import let_through
 from agentdbg.recording.openers import EFFECTS, REGISTRY, ToolOpener, ToolOptions
 
 _LIBRARIES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}", "<frozen")
@@ -296,6 +297,7 @@ class _Main:
                 if name in members:
                     _wrap_if_defined_in(members, self._file, name, self._tools[name])
             except Exception as error:
+                let_through(error)
                 problems.append(f"{name} is not recorded as a tool: {type(error).__name__}: {error}")
                 last = 0
             if self._left is not None and line > last:

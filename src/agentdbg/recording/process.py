@@ -20,6 +20,7 @@ from agentdbg.model.records import Effect, Json
 from agentdbg.recording import launched
 from agentdbg.recording import scope as scopes
 from agentdbg.recording.host import keep_interrupt_status, say, working_directory
+from agentdbg.recording.interrupts import let_through
 from agentdbg.recording.start import enabled as enabled
 from agentdbg.store.disk import Disk
 from agentdbg.store.journal import FORMAT
@@ -95,7 +96,11 @@ class Recorder:
             return fallback
 
     def fault(self, error: Exception) -> None:
-        """Count a fault of the recorder itself and say so once. Never raises, not even where no stack is left."""
+        """Count a fault of the recorder itself and say so once. Never raises, not even where no stack is left.
+
+        What a signal handler of the program's raised meanwhile is no fault: that goes on to the program.
+        """
+        let_through(error)
         try:
             self.disk.stats.errors += 1
             self.disk.stats.last_error = f"{type(error).__name__}: {error}"
@@ -336,6 +341,7 @@ def recorder() -> Recorder | None:
                 _install(made)
                 _recorder = made
             except Exception as error:
+                let_through(error)
                 _broken = True
                 _say_broken(error)
             finally:

@@ -16,6 +16,7 @@ from typing import Any, cast
 
 from agentdbg.model.canonical import Opaque
 from agentdbg.model.json_text import MAX_DEPTH
+from agentdbg.recording.interrupts import let_through
 
 _HEAP_TYPE = 1 << 9
 _PYDANTIC = ("__pydantic_fields_set__", "__pydantic_extra__", "__pydantic_private__")
@@ -72,7 +73,8 @@ def _frozen_members(value: Any, inner: Callable[[Any], Any]) -> Any:
 def _frozen_object(value: Any, kind: type, inner: Callable[[Any], Any]) -> Any:
     try:
         parts = _parts(value, kind)
-    except Exception:  # the agent's own classes take part
+    except Exception as error:  # the agent's own classes take part
+        let_through(error)
         return value
     if parts is None:
         return value

@@ -11,6 +11,7 @@ from agentdbg.recording import scope as scopes
 from agentdbg.recording.active import ActiveCall
 from agentdbg.recording.arguments import Binder
 from agentdbg.recording.calls import ReplayStop
+from agentdbg.recording.interrupts import let_through
 from agentdbg.recording.process import Recorder, recorder
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ class ToolCalls:
                 key = arguments.get(wanted) if isinstance(wanted, str) else wanted(**arguments)
                 members["key"] = scope.run.gate.text(str(key))
             except Exception as error:  # the agent's function; the call itself is recorded all the same
+                let_through(error)
                 members["attrs"] = {"key_problem": type(error).__name__}
         if self._effect is None:
             members["attrs"] = {"effect_declared": False}
