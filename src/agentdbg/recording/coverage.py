@@ -18,7 +18,7 @@ from _thread import _local
 
 from agentdbg.recording.effect_events import WRITE_FLAGS, Rules, command, resolve
 from agentdbg.recording.file_weight import TemporaryFiles, is_dull
-from agentdbg.recording.frames import OwnFiles, innermost, place_of, witness
+from agentdbg.recording.frames import OwnFiles, asked_by, innermost, place_of, witness
 from agentdbg.recording.hooks import on_standard_import
 from agentdbg.recording.interrupts import let_through
 from agentdbg.recording.sightings import Sighting, Waiting
@@ -280,9 +280,7 @@ def _wrote(event: str, detail: str, paths: list[str]) -> None:
 
 def _be_ready() -> None:
     """A launched program writes before its first call: what stood in the file is kept all the same."""
-    from agentdbg.recording import launched
-
-    if state.files is None and launched.active:
+    if state.files is None and LAUNCH in os.environ:
         from agentdbg.recording.process import recorder
 
         recorder()
@@ -303,20 +301,8 @@ def _database(event: str, args: Args) -> None:
 
 def _started(event: str, args: Args) -> None:
     detail = _judged(_rules.checks[event], args) or ""
-    if detail == "uname -p" and _asked_by("platform"):
-        return  # it asks what machine this is, as every SDK does for its headers; a replay asks ahead of its guard
-    environ = args[3] if event == "subprocess.Popen" and isinstance(args[3], dict) else None
-    _start(event, detail, environ)
-
-
-def _asked_by(module: str) -> bool:
-    """Whether that module of the standard library is among the callers."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        if frame.f_globals.get("__name__") == module:
-            return True
-        frame = frame.f_back
-    return False
+    if detail != "uname -p" or not asked_by("platform"):  # every SDK asks what machine this is, for its headers
+        _start(event, detail, args[3] if event == "subprocess.Popen" and isinstance(args[3], dict) else None)
 
 
 def _start(event: str, detail: str, environ: Mapping[str, str] | None = None) -> None:

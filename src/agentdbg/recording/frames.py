@@ -103,3 +103,13 @@ def innermost() -> FrameType:
     while frame.f_back is not None and frame.f_code.co_filename in _SELF:
         frame = frame.f_back
     return frame
+
+
+def asked_by(module: str) -> bool:
+    """Whether that module of the standard library is among the callers."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if frame.f_globals.get("__name__") == module:
+            return True
+        frame = frame.f_back
+    return False
