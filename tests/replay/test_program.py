@@ -103,3 +103,15 @@ def test_a_program_that_has_gone_is_named(tmp_path: Path) -> None:
     found = _agentdbg(tmp_path, "replay", run_id, "--exact", "--guard", "audit")
     assert found.returncode == 5
     assert "program.py" in found.stdout
+
+
+@pytest.mark.parametrize("options", [[], ["-"], ["-i", "-c", "pass"]])
+def test_a_program_that_was_typed_says_so(tmp_path: Path, options: list[str]) -> None:
+    from tests.support.launching import record
+
+    typed = b"def look(x): return x\n\nimport agentdbg\nprint(agentdbg.tool(look)(1))\n"
+    recorded = record([sys.executable, *options], tmp_path, stdin=typed)
+    assert (recorded.status, recorded.stdout) == (0, b"1\n")
+    found = _agentdbg(tmp_path, "replay", "@", "--store", str(tmp_path / ".store"), "--exact", "--json")
+    document = json.loads(found.stdout)
+    assert (document["verdict"], "typed or piped" in document["reason"]) == ("not_replayable", True)

@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.recording.host import working_directory
-from agentdbg.recording.launched import launch_entry
+from agentdbg.recording.launched import launch_entry, unrepeatable
 
 if TYPE_CHECKING:
     from agentdbg.recording.run import RunRecording
@@ -67,6 +67,15 @@ def framework_entry(
         [hole.replace("not replayable from here: ", "argument ") for hole in holes] if place is not None else [why]
     )
     return {**entry, "not_replayable": reasons}
+
+
+def program_entry(run: RunRecording) -> dict[str, object]:
+    """The entry point of a program that is a run itself: its command, or why that cannot be given again."""
+    entry = surroundings(run)
+    why = unrepeatable()
+    if "launch" not in entry and why:
+        entry["not_replayable"] = [why]
+    return entry
 
 
 def surroundings(run: RunRecording) -> dict[str, object]:

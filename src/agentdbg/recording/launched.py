@@ -66,11 +66,9 @@ def launch_entry(neutral: Callable[[str], str], redact: Callable[[str], str]) ->
         neutral: Takes this machine's directories out of a path.
         redact: Takes secrets out of a word.
     """
-    if not active or "--multiprocessing-fork" in sys.orig_argv:
+    if not active or unrepeatable():
         return None
     command = parsed(sys.orig_argv[1:])
-    if command.kind in ("none", "stdin") or command.target.startswith("from multiprocessing"):
-        return None
     entry: dict[str, object] = {
         "kind": command.kind,
         "target": neutral(command.target) if command.kind == "script" else redact(command.target),
@@ -86,6 +84,18 @@ def launch_entry(neutral: Callable[[str], str], redact: Callable[[str], str]) ->
     if random_seed is not None:
         entry["random_seed"] = str(random_seed)
     return entry
+
+
+def unrepeatable() -> str:
+    """Why the command of this launched process cannot be given again; empty where it can."""
+    if not active:
+        return ""
+    command = parsed(sys.orig_argv[1:])
+    if "--multiprocessing-fork" in sys.orig_argv or command.target.startswith("from multiprocessing"):
+        return "it was a worker process of multiprocessing, which only its parent can start"
+    if command.kind in ("none", "stdin") or sys.flags.interactive or sys.flags.inspect:
+        return "it was typed or piped into Python: there is no program to start again"
+    return ""
 
 
 def hash_seed() -> str:

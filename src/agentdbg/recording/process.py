@@ -260,11 +260,11 @@ class Recorder:
             return None
         with self._lock:
             if self._implicit is None:
-                from agentdbg.recording.entry_point import surroundings
+                from agentdbg.recording.entry_point import program_entry
                 from agentdbg.recording.run import RunRecording
 
                 self._implicit = run = RunRecording.start(self, self._program_name(), entry={})
-                run.facts.entry = self.guard(lambda: surroundings(run), {})
+                run.facts.entry = self.guard(lambda: program_entry(run), {})
                 run.save()
                 launched.tell("process_run", run_id=run.run_id, store=self.store)
             return self._implicit
