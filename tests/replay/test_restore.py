@@ -322,6 +322,43 @@ def test_a_lane_that_was_forked_before_and_shows_behind_is_an_open_one(lab: Repl
         from_step(lab, checkpoint(lab))
 
 
+def test_a_lane_below_one_that_was_open_is_open_too(lab: ReplayLab) -> None:
+    lab.record(
+        """\
+        import threading
+        import agentdbg
+
+        began, go = threading.Event(), threading.Event()
+
+        @agentdbg.tool(effect="read")
+        def look(item):
+            return item
+
+        def aside():
+            look(1)
+            began.set()
+            go.wait(20)
+            below = threading.Thread(target=look, args=(2,))
+            below.start()
+            below.join()
+
+        @agentdbg.agent(resume=lambda state, node: None)
+        def desk():
+            worker = threading.Thread(target=aside)
+            worker.start()
+            began.wait(20)
+            agentdbg.checkpoint("amid", {}, can_resume=True)
+            go.set()
+            worker.join()
+
+        if __name__ == "__main__":
+            desk()
+        """
+    )
+    with pytest.raises(ReplayRefused, match=r"lane 0\.0\.0 was open, and goes on at step 4 \(look\)"):
+        from_step(lab, checkpoint(lab))
+
+
 def test_langgraphs_own_checkpoints_are_refused_with_that_reason() -> None:
     step = Step(3, "w:3", Kind.CHECKPOINT, "plan", attrs={"super_step": 1})
     assert list(undeclared(step)) == ["it is LangGraph's own, and restoring through a seeded saver is not built yet"]

@@ -307,7 +307,8 @@ def _not_alone(source: DirectoryRunSource, checkpoint: Step) -> Iterator[str]:
             yield f"step {step.n} ({step.name}) had no outcome yet: {what}"
         elif not before and place != (_writer(root), _ROOT_LANE) and place not in reported:
             reported.add(place)
-            if seen[place] or _forked_before(source, step, counted):
+            above = (place[0], ".".join(place[1].split(".")[:2]))
+            if seen[place] or seen.get(above) or _forked_before(source, step, counted):
                 yield f"lane {step.lane} was open, and goes on at step {step.n} ({step.name})"
     if any(_moment(event.members) < at for event in source.extra_events("stdin")):
         yield "the agent had read from standard input before it"
