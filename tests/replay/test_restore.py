@@ -93,6 +93,9 @@ def test_a_restored_run_gets_the_later_outcomes_of_equal_calls_and_the_later_dra
     assert outcome.verdict == "identical", (outcome.reason, outcome.log)
     assert outcome.reason.startswith(f"identical from step {number}, restored: "), outcome.reason
     assert (outcome.served, outcome.total, outcome.from_step) == (3, 3, number)
+    again = lab.replay(str(outcome.replay_run))
+    assert again.verdict == "not_replayable"
+    assert again.reason == f"it was restored at step {number} of run run-1 and has nothing of before: replay that one"
     replayed = lab.run(str(outcome.replay_run))
     assert replayed.summary().meta["from_step"] == number
     assert [step.name for step in replayed.steps()] == ["desk", "look", "look", "put", "put"]

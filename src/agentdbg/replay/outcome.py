@@ -30,6 +30,7 @@ class Outcome:
     touched: Model inputs that the present code changes.
     stability: How many samples agree, as a fraction.
     store: Where the replay's run is published; empty when there is none.
+    restored: It went on from the state of checkpoint ``from_step``: nothing before that was run.
     """
 
     source_run: str
@@ -52,6 +53,7 @@ class Outcome:
     mode: str = field(default="exact")
     store: str = ""
     from_step: int = 0
+    restored: bool = False
     live: int = 0
     dry_run: int = 0
     denied: int = 0
@@ -70,6 +72,7 @@ class Outcome:
             "source_run": self.source_run,
             "replay_run": self.replay_run,
             "from_step": self.from_step,
+            **({"prefix": "restore"} if self.restored else {}),
             "verdict": self.verdict,
             "reason": self.reason,
             "first_divergence": asdict(self.first_divergence) if self.first_divergence else None,

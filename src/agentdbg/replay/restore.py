@@ -220,6 +220,7 @@ def in_words(outcome: Outcome, prefix: str, number: int) -> Outcome:
     """The outcome of a replay from a step on, saying what of the run it is about."""
     found = replace(outcome, from_step=number)
     if prefix == RESTORE:
+        found = replace(found, restored=True)
         if outcome.verdict == "identical":
             reason = outcome.reason.replace("identical", f"identical from step {number}, restored", 1)
             return replace(found, reason=f"{reason}; what was before is not compared")
