@@ -204,8 +204,8 @@ def obstacles_to(source: DirectoryRunSource) -> list[str]:
     entry = mapping(summary.meta.get("entry"))
     made = mapping(summary.meta.get("outcome"))
     if made.get("prefix") == RESTORE:
-        whole, step = made.get("source_run"), made.get("from_step")
-        return [f"it was restored at step {step} of run {whole} and has nothing of before: replay that one"]
+        whole, number = made.get("source_run"), made.get("from_step")
+        return [f"it was restored at step {number} of run {whole} and has nothing of before: replay that one"]
     found = [str(reason) for reason in cast("list[Json]", entry.get("not_replayable") or [])]
     if not mapping(entry.get("callable")):
         if not mapping(entry.get("launch")) and not found:
