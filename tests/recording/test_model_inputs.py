@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from agentdbg.model.segments import split_request
-from agentdbg.recording.model_inputs import NO_INPUT, clean_request, store_input
+from agentdbg.recording.input_state import NO_INPUT
+from agentdbg.recording.model_inputs import clean_request, store_input
 from agentdbg.redaction.gate import Gate
 from agentdbg.redaction.keys import RedactionKey
 from agentdbg.store.disk import Disk

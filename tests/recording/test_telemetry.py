@@ -29,7 +29,7 @@ TELEMETRY = [
     ("OpenTelemetry", "POST", "cloud.langfuse.com", "/api/public/otel/v1/traces", PROTOBUF, b""),
     ("OpenTelemetry", "POST", "logfire-us.pydantic.dev", "/v1/metrics", PROTOBUF, None),
     ("OpenTelemetry", "POST", "localhost:4318", "/v1/logs", JSON, json.dumps({"resourceLogs": []}).encode()),
-    ("OpenTelemetry", "POST", "x", "/v1/traces", [*JSON, ("content-encoding", "gzip")], gzip.compress(SPAN)),
+    ("OpenTelemetry", "POST", "x", "/v1/traces", [*JSON, ("content-encoding", "gzip")], gzip.compress(SPAN, mtime=0)),
     ("OpenAI traces", "POST", "api.openai.com", "/v1/traces/ingest", [*JSON, ("OpenAI-Beta", "traces=v1")], b"{}"),
     ("OpenAI traces", "POST", "127.0.0.1:80", "/v1/traces/ingest", JSON, TRACE),
     ("LangSmith", "POST", "api.smith.langchain.com", "/runs/multipart", FORM, None),
