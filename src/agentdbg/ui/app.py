@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from agentdbg.store.address import resolve
 from agentdbg.store.protocols import RunSource, RunStore
 from agentdbg.ui import guard, tones
 from agentdbg.ui.keymap import resolve as resolve_keys
+from agentdbg.ui.replaying import end_replays
 from agentdbg.ui.screens.base import ActionScreen
 from agentdbg.ui.screens.debugger import DebuggerScreen
 from agentdbg.ui.theming import DEFAULT_THEME, load_themes
@@ -184,14 +184,7 @@ def run_app(
     try:
         app.run()
     finally:
-        _end_replays()
-
-
-def _end_replays() -> None:
-    """End what still runs, however the screen was left."""
-    session = sys.modules.get("agentdbg.replay.session")
-    if session is not None:
-        session.abort_all()
+        end_replays()
 
 
 def words_for(address: str, error: Exception) -> str:

@@ -1,7 +1,8 @@
-"""Opens the replay dialog from a screen."""
+"""Opens the replay dialog from a screen, and ends replays with the last one."""
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -29,3 +30,10 @@ def open_dialog(screen: DebuggerScreen, *, edit: bool = False) -> str:
     step = session.current.n if session.current is not None else 1
     screen.app.push_screen(PlanScreen(ReplayDialog(own, screen.debugger.store, step), edit=edit))
     return ""
+
+
+def end_replays() -> None:
+    """End what still runs, however the screen was left."""
+    session = sys.modules.get("agentdbg.replay.session")
+    if session is not None:
+        session.abort_all()
