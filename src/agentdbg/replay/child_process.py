@@ -208,19 +208,29 @@ def _listen(
         for message in _heard(control, report, data):
             if watch is not None and message.get("event") in _PASSING:
                 watch.heard(message)
-            if message.get("event") == "kernel":
-                if kernel.take_over(message):
-                    ours.sendall(b"g")
-                elif report.first("no_kernel"):
-                    return
-            elif message.get("event") == "started":
-                control.open()
-            elif "ask" in message and parent is not None:
-                began = time.monotonic()
-                control.send({**parent.reply(message), "do": "reply", "ask": message["ask"]})
-                deadline += time.monotonic() - began  # a person took it
+            if (took := _answer(message, control, report, kernel, parent)) is None:
+                return
+            deadline += took
         if report.said_last:
             return
+
+
+def _answer(
+    message: Mapping[str, Any], control: ControlPair, report: ChildReport, kernel: KernelWatch, parent: Parent | None
+) -> float | None:
+    """Answer what the child waits for; returns the seconds that a person took, or ``None`` when it cannot go on."""
+    if message.get("event") == "kernel":
+        if kernel.take_over(message):
+            control.ours.sendall(b"g")
+        elif report.first("no_kernel"):
+            return None
+    elif message.get("event") == "started":
+        control.open()
+    elif "ask" in message and parent is not None:
+        began = time.monotonic()
+        control.send({**parent.reply(message), "do": "reply", "ask": message["ask"]})
+        return time.monotonic() - began
+    return 0.0
 
 
 def _tell(watch: Watch, report: ChildReport, told: int) -> int:
