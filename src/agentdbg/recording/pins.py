@@ -36,6 +36,8 @@ if TYPE_CHECKING:
             """What a clock shows to code whose reads were not recorded."""
 
 
+LOOP_TIME = "loop.time"
+LOOPS = "asyncio.base_events"
 MAX_DRAWS_PER_RUN = 200_000
 FLUSH_AT = 500
 _HERE = __name__.rpartition(".")[0]
@@ -161,13 +163,18 @@ class _QuietNames(dict[str, bool]):
 
 
 def _clock(name: str, original: Callable[[], Any]) -> Callable[[], Any]:
-    frame, quiet = sys._getframe, _QuietNames()
+    frame, quiet, is_monotonic = sys._getframe, _QuietNames(), name == "monotonic"
 
     def clock(_: _TimeModule) -> Any:
         if _current.get() is None and drawer is None:
             return original()
         try:
-            if quiet[frame(1).f_globals["__name__"]]:  # most: event loops and connections ask all the time
+            asker = frame(1)
+            if quiet[asker.f_globals["__name__"]]:  # most: event loops and connections ask all the time
+                if not is_monotonic or asker.f_code.co_name != "time" or quiet[frame(2).f_globals["__name__"]]:
+                    return _read(name)
+                if asker.f_globals["__name__"] == LOOPS:
+                    return note(LOOP_TIME, 2, lambda: _read(name), same, same)
                 return _read(name)
         except (ValueError, KeyError, TypeError):
             pass  # at the bottom of a thread, or in code without a proper name

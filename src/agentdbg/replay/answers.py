@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
+from math import inf
 from typing import cast
 
 from agentdbg.model.canonical import loads
 from agentdbg.model.records import Json, StepStatus
 from agentdbg.recording.calls import Call, ReplayStop, Served
 from agentdbg.replay.cassette import Cassette, RecordedCall
+from agentdbg.replay.clock import ShownTime
 from agentdbg.replay.control import Expected, Gatekeeper
 from agentdbg.replay.order import NEVER, CompletionOrder
 from agentdbg.replay.settling import SETTLE_S
+from agentdbg.replay.timers import Timers
 
 
 class Diverged(ReplayStop):
@@ -94,6 +97,18 @@ class ExactAnswers:
         """Latch a divergence and tell the parent."""
         stop = Diverged(f"{call.kind.value} {call.name}: {reason}")
         return self.latch(stop, {"event": "diverged", "step": call.step, "reason": reason, "name": call.name})
+
+    def keep_time(self, time: ShownTime) -> Timers:
+        """From now on timers of event loops and sleeps come in one order with the recorded outcomes."""
+        self._order.timers = timers = Timers(time, self._order.held)
+        time.until(self._cassette.began)
+        timers.install()
+        return timers
+
+    def begins(self) -> None:
+        """The recorded run begins."""
+        if self._order.timers is not None:
+            self._order.timers.begins(min((call.asked_at for call in self._cassette.calls), default=inf))
 
     # -- for the child ----------------------------------------------------------------------------
 

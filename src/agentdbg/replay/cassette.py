@@ -31,6 +31,8 @@ class RecordedCall:
         asked: Position of the intent among all intents and outcomes of served calls.
         ended: Position of the outcome, or ``None`` when the record has none.
         gap: Seconds that had passed since the position before that.
+        asked_at: When it was asked, in seconds on the recording machine's monotonic clock.
+        ended_at: When it ended, on the same.
         yields: Its event loop turned while the call went on.
         turn: Loop, turn, burst and count of the outcome, as in the record.
         burst: Number of the burst, and the count in it; see `agentdbg.recording.turns`.
@@ -54,6 +56,8 @@ class RecordedCall:
     yields: bool = False
     turn: tuple[int, ...] = ()
     burst: tuple[int, ...] = ()
+    asked_at: float = 0.0
+    ended_at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,7 @@ class Cassette:
     draws: ``[lane, source, site, value]`` in recorded order.
     missing: Bodies that a served call needs and the record does not have, in words.
     ends_early: The recording process died: the record ends before the run did.
+    began: When the run began, in seconds on the recording machine's monotonic clock; 0 where that is not known.
     """
 
     calls: tuple[RecordedCall, ...]
@@ -70,6 +75,7 @@ class Cassette:
     missing: tuple[str, ...]
     ends_early: bool
     surrogates: tuple[tuple[int, str], ...] = ()
+    began: float = 0.0
 
 
 def volatile_rules(meta: Mapping[str, Json]) -> VolatileRules:
@@ -131,6 +137,7 @@ class _Builder:
         self._missing: list[str] = []
         self._surrogates: list[tuple[int, str]] = []
         self._found: list[_Found] = []
+        self._began = 0.0
 
     def add(self, step: Step) -> None:
         """Take one step: redacted integers of all, outcomes of calls."""
@@ -164,6 +171,9 @@ class _Builder:
             turn=() if ended is None else ended.turn,
         )
         self._found.append(_Found(call, asked, ended))
+        if not self._began and isinstance(wall := intent.get("wall"), int | float):
+            started = self._source.summary().started_at or wall
+            self._began = max(0.0, asked.mono / 1e9 - max(0.0, wall - started))
 
     def cassette(self, ends_early: bool) -> Cassette:
         """Put the calls' intents and outcomes into one order."""
@@ -171,18 +181,20 @@ class _Builder:
         moments += [(found.ended, i, True) for i, found in enumerate(self._found) if found.ended is not None]
         moments.sort()
         numbers = _burst_numbers([moment for moment, _, is_end in moments if is_end])
-        asked: dict[int, int] = {}
+        asked: dict[int, dict[str, Any]] = {}
         ended: dict[int, dict[str, Any]] = {}
         for place, (moment, i, is_end) in enumerate(moments):
             if is_end:
                 gap = (moment.mono - moments[place - 1][0].mono) / 1e9 if place else 0.0
-                ended[i] = {"ended": place, "gap": gap, "burst": numbers[len(ended)]}
+                ended[i] = {
+                    "ended": place, "gap": gap, "burst": numbers[len(ended)], "ended_at": moment.mono / 1e9
+                }  # fmt: skip
             else:
-                asked[i] = place
-        calls = [replace(found.call, asked=asked[i], **ended.get(i, {})) for i, found in enumerate(self._found)]
+                asked[i] = {"asked": place, "asked_at": moment.mono / 1e9}
+        calls = [replace(found.call, **asked[i], **ended.get(i, {})) for i, found in enumerate(self._found)]
         calls.sort(key=lambda call: call.asked)
         missing, surrogates = tuple(self._missing), tuple(self._surrogates)
-        return Cassette(tuple(calls), self._draws(), self._bodies, missing, ends_early, surrogates)
+        return Cassette(tuple(calls), self._draws(), self._bodies, missing, ends_early, surrogates, self._began)
 
     def _draws(self) -> tuple[tuple[str, str, str, Json], ...]:
         found: list[tuple[str, str, str, Json]] = []
@@ -282,7 +294,7 @@ def write(cassette: Cassette, directory: str) -> None:
     calls = [{name: getattr(call, name) for name in RecordedCall.__dataclass_fields__} for call in cassette.calls]
     with open(f"{directory}/calls.json", "x", encoding="ascii") as text:
         found = {"calls": calls, "draws": cassette.draws, "offsets": offsets, "ends_early": cassette.ends_early}
-        text.write(json.dumps({**found, "surrogates": cassette.surrogates}))
+        text.write(json.dumps({**found, "surrogates": cassette.surrogates, "began": cassette.began}))
 
 
 def read(directory: str) -> Cassette:
@@ -296,7 +308,7 @@ def read(directory: str) -> Cassette:
     draws = tuple((lane, source, site, value) for lane, source, site, value in found["draws"])
     surrogates = tuple((int(number), str(placeholder)) for number, placeholder in found["surrogates"])
     bodies = _Bodies(f"{directory}/bodies", found["offsets"])
-    return Cassette(calls, draws, bodies, (), bool(found["ends_early"]), surrogates)
+    return Cassette(calls, draws, bodies, (), bool(found["ends_early"]), surrogates, float(found["began"]))
 
 
 class _Bodies(Mapping[str, bytes]):

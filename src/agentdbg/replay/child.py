@@ -90,7 +90,7 @@ class Replay:
         self._pauses = Pauses(control.tell, spec.get("control") or {}, self.answers.hold)
         if spec.get("control") is not None:
             self.answers.gate = self._pauses
-        self._draws = RecordedDraws(tape.draws, float(spec.get("started_at") or 0.0))
+        self._draws = RecordedDraws(tape.draws, float(spec.get("started_at") or 0.0), tape.began)
         self._tape_breaks_off = tape.ends_early
         self._roots = 0
         self._importing = self._ended = False
@@ -111,7 +111,8 @@ class Replay:
         found.end_root = self._end_root  # type: ignore[method-assign]
         pins.drawer = self._draws
         again = self._regression
-        pins.skip_sleeps(self._draws.sleep if again is None else again.slept(self._draws.sleep))
+        sleep = self.answers.keep_time(self._draws.time).sleep if again is None else again.slept(self._draws.sleep)
+        pins.skip_sleeps(sleep)
         sys.argv = list(spec["argv"])
         here = os.path.dirname(os.path.abspath(__file__))
         sys.path[:] = [place for place in dict.fromkeys(search_path or sys.path) if place != here]
@@ -158,6 +159,7 @@ class Replay:
         if self._launch is not None:
             scope.enter_program()
             atexit._clear()  # what is called at the end is the program's
+            self.answers.begins()
             program.run(self._launch)
             return
         self._importing = True
@@ -244,6 +246,8 @@ class Replay:
             self._control.tell({"event": "cannot_start", "reason": RUNS_AT_IMPORT})
             raise self._over()
         self._roots += 1
+        if self._roots == 1 and not self._whole:
+            self.answers.begins()
         if self._roots == 1 and self._importing:
             self._control.tell({"event": "at_import", "file": os.path.basename(str(self._spec.get("file")))})
         if self._whole or (self._roots > 1 and (self._importing or self._launch is not None)):

@@ -5,10 +5,53 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from math import inf
 from typing import Any, cast
 
 from agentdbg.model.records import Json
-from agentdbg.recording.pins import ORIGINALS
+from agentdbg.recording.pins import LOOP_TIME, ORIGINALS
+
+SLOWER = 10
+"""So many times slower than the machine's goes the time that is shown, as long as the record has something next."""
+
+
+class ShownTime:
+    """Seconds on the record's monotonic clock. Thread-safe.
+
+    What happens as it did in the record moves it to the moment that it happened then, skipped sleeps and timers move it
+    on. Between it goes slowly, because a replay needs other times for what it does than the record did. Never back.
+    """
+
+    def __init__(self, at: float) -> None:
+        self._lock = threading.Lock()
+        self._at, self._real, self._limit = at, real_monotonic(), inf
+
+    def now(self) -> float:
+        """The moment that is shown."""
+        with self._lock:
+            return self._now()
+
+    def to(self, moment: float) -> None:
+        """It is at least that late."""
+        with self._lock:
+            self._set(max(moment, self._now()), self._limit)
+
+    def on(self, seconds: float) -> None:
+        """So much time was skipped."""
+        with self._lock:
+            self._set(self._now() + max(0.0, seconds), self._limit)
+
+    def until(self, moment: float) -> None:
+        """What the record has next was then; nothing, if that is infinite."""
+        with self._lock:
+            self._set(self._now(), moment)
+
+    def _set(self, at: float, limit: float) -> None:
+        self._at, self._real, self._limit = at, real_monotonic(), limit
+
+    def _now(self) -> float:
+        passed = real_monotonic() - self._real
+        return self._at + (passed if self._limit == inf else passed / SLOWER)
 
 
 class RecordedDraws:
@@ -16,21 +59,26 @@ class RecordedDraws:
 
     Attributes:
         unpinned: How many values were asked for that the record does not have.
+        time: The time that is shown, on the clock ``monotonic``.
     """
 
-    def __init__(self, draws: Sequence[tuple[str, str, str, Json]], started_at: float) -> None:
+    def __init__(
+        self, draws: Sequence[tuple[str, str, str, Json]], started_at: float, began: float | None = None
+    ) -> None:
         self.unpinned = 0
         self._lock = threading.Lock()
         self._waiting: dict[tuple[str, str], dict[str, deque[Json]]] = {}
-        self._slept = 0.0
-        now = real_monotonic()
-        self._shown: dict[str, tuple[float, float]] = {"time": (started_at, now)}
-        self._floor: dict[str, float] = {}
+        first: dict[str, float] = {} if not began else {"monotonic": began}
         for lane, source, site, value in draws:
             self._waiting.setdefault((source, site), {}).setdefault(lane, deque()).append(value)
             name, unit = _CLOCKS.get(source, ("", 0.0))
             if name and isinstance(value, int | float):
-                self._shown.setdefault(name, (value * unit, now))
+                first.setdefault(name, value * unit)
+        first["time"] = started_at
+        start = first.setdefault("monotonic", real_monotonic())
+        self.time = ShownTime(start)
+        self._ahead = {name: first.get(name, original()) - start for name, original in _ORIGINALS.items()}
+        self._floor: dict[str, float] = {}
 
     def draw(self, lane: str, source: str, site: str) -> tuple[bool, object]:
         """The next recorded value for that source and site."""
@@ -43,13 +91,15 @@ class RecordedDraws:
             value = queue.popleft()
             if isinstance(value, int | float) and source in _CLOCKS:
                 name, unit = _CLOCKS[source]
-                self._shown[name] = (value * unit - self._slept, real_monotonic())
+                if name == "monotonic":
+                    self.time.to(value * unit)
+                else:
+                    self._ahead[name] = value * unit - self.time.now()
             return True, value
 
     def sleep(self, seconds: float) -> None:
         """A skipped sleep moves every clock on."""
-        with self._lock:
-            self._slept += max(0.0, seconds)
+        self.time.on(seconds)
 
     def passed(self, source: str) -> float | int:
         """What a clock shows where nothing was recorded: the last recorded reading, moved on by what passed since.
@@ -58,8 +108,7 @@ class RecordedDraws:
         """
         name, unit = _CLOCKS.get(source, ("monotonic", 1.0))
         with self._lock:
-            base, since = self._shown.setdefault(name, (_ORIGINALS[name](), real_monotonic()))
-            seconds = base + (real_monotonic() - since) + self._slept
+            seconds = self._ahead[name] + self.time.now()
             if name != "time":
                 seconds = self._floor[name] = max(seconds, self._floor.get(name, seconds))
         return int(seconds / unit) if source.endswith("_ns") else seconds
@@ -75,6 +124,7 @@ _CLOCKS: Mapping[str, tuple[str, float]] = {
     "time": ("time", 1.0),
     "time_ns": ("time", 1e-9),
     "monotonic": ("monotonic", 1.0),
+    LOOP_TIME: ("monotonic", 1.0),
     "monotonic_ns": ("monotonic", 1e-9),
     "perf_counter": ("perf_counter", 1.0),
     "perf_counter_ns": ("perf_counter", 1e-9),

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Any
 
+from agentdbg.model.records import StepStatus
 from agentdbg.recording.calls import ReplayStop
 from agentdbg.recording.turns import MARKERS, NEAR
 from agentdbg.replay.cassette import RecordedCall, bursts
@@ -22,7 +23,9 @@ from agentdbg.replay.clock import real_monotonic
 from agentdbg.replay.settling import Threads, loop_rests, settle_time
 
 if TYPE_CHECKING:
-    from asyncio import AbstractEventLoop, Future
+    from asyncio import AbstractEventLoop, Future, Task
+
+    from agentdbg.replay.timers import Timers
 
 STALL_S = 2.0
 """How long an outcome waits for its turn while nothing else happens; then the order is reported as not kept."""
@@ -40,6 +43,7 @@ class _Sleeper:
     loop: AbstractEventLoop
     future: Future[None]
     gap: float
+    task: Task[Any] | None
 
     def wake(self) -> None:
         """Let the task go on."""
@@ -98,6 +102,7 @@ class CompletionOrder:
         changed: The lock of a replay's answers; notified whenever a place is taken.
         lost: An outcome was given out before its turn, after a wait.
         end: The place behind all others.
+        timers: What puts timers and outcomes into one order, where time is that of the record.
     """
 
     def __init__(self, calls: Sequence[RecordedCall], stopped: Callable[[], ReplayStop | None]) -> None:
@@ -113,6 +118,13 @@ class CompletionOrder:
         self._sleepers: list[_Sleeper] = []
         self._threads = Threads()
         self._askers: dict[str, int] = {}
+        self.timers: Timers | None = None
+        self._cancelled = {call.ended for call in calls if call.status == StepStatus.CANCELLED.value}
+        self._moments = [inf] * (self.end + 1)
+        for call in calls:
+            self._moments[call.asked] = call.asked_at
+            if call.ended is not None:
+                self._moments[call.ended] = call.ended_at
         self._bursts: dict[float, _Burst] = {}
         for burst in bursts(calls):
             self._bursts.update(dict.fromkeys(burst, _Burst(burst, self._arrive)))
@@ -133,6 +145,9 @@ class CompletionOrder:
             self._taken[place] = True
             while self._cursor < self.end and self._taken[self._cursor]:
                 self._cursor += 1
+            if self.timers is not None and self._cursor > place:
+                moment, after = self._moments[self._cursor - 1], self._moments[self._cursor]
+                self.timers.happened(moment, after, _running_loop())
             self._progress = real_monotonic()
             self.changed.notify_all()
             ready = [each for each in self._sleepers if each.place <= self._cursor and not self._comes(each)]
@@ -147,6 +162,10 @@ class CompletionOrder:
             self._held += more
             self._progress = real_monotonic()
             self.changed.notify_all()
+
+    def held(self) -> bool:
+        """Whether a person holds calls."""
+        return self._held > 0
 
     def left(self) -> int:
         """How many recorded intents and outcomes are not in the replay's record yet."""
@@ -183,6 +202,9 @@ class CompletionOrder:
                 self.changed.wait(STALL_S / 4)
             if not in_loop:
                 self._threads.await_rest(gap, self.changed.wait)
+                moment = self._moments[int(min(place, self.end))]
+                if self.timers is not None and moment < inf and self.timers.anyone_before(moment):
+                    self.timers.wait_until(moment, STALL_S, self.changed.wait)
 
     def _blocked_by_me(self, place: float) -> bool:
         """Whether all that is to come first is up to tasks of this thread's own loop, which cannot go on meanwhile.
@@ -220,21 +242,32 @@ class CompletionOrder:
                 due = self._is_turn(place)
                 if due and not yields:
                     return
-                sleeper = _Sleeper(place, loop, loop.create_future(), gap)
+                sleeper = _Sleeper(place, loop, loop.create_future(), gap, asyncio.current_task(loop))
                 if not due:
                     self._sleepers.append(sleeper)
             if due:
                 self._soon(sleeper)
             yields = False
-            timer = None if place >= self.end else loop.call_later(STALL_S / 4, sleeper.wake)
+            cancel = None if place >= self.end else self._later(loop, STALL_S / 4, lambda: self._look_again(sleeper))  # noqa: B023
             try:
                 await sleeper.future
             finally:
-                if timer is not None:
-                    timer.cancel()
+                if cancel is not None:
+                    cancel()
                 with self.changed:
                     if sleeper in self._sleepers:
                         self._sleepers.remove(sleeper)
+
+    def _later(self, loop: AbstractEventLoop, seconds: float, call: Callable[[], object]) -> Callable[[], object]:
+        """Call in so many real seconds; returns what takes that back."""
+        if self.timers is not None and self.timers.knows(loop):
+            return self.timers.later(loop, seconds, call)
+        return loop.call_later(seconds, call).cancel
+
+    def _look_again(self, sleeper: _Sleeper) -> None:
+        """Nothing may come any more: let the task look whether it has waited for too long."""
+        if self.timers is None or not self.timers.is_coming(sleeper):
+            sleeper.wake()
 
     def _soon(self, sleeper: _Sleeper) -> None:
         loop, until = sleeper.loop, self._progress + settle_time(sleeper.gap)
@@ -245,12 +278,16 @@ class CompletionOrder:
     def _release_at_rest(self, sleeper: _Sleeper, until: float, turns: int) -> None:
         """Release an outcome once the program has nothing left to do with the last one."""
         if self._stopped() is None and not sleeper.future.done():
-            late = real_monotonic() >= until
-            if not loop_rests(sleeper.loop) and not (late and turns >= _TURNS):
+            late, rests = real_monotonic() >= until, loop_rests(sleeper.loop)
+            if not rests and not (late and turns >= _TURNS):
                 sleeper.loop.call_soon(self._release_at_rest, sleeper, until, turns + 1)
                 return
             if not late and not self._threads.others_rest():
-                sleeper.loop.call_later(_TICK_S, self._release_at_rest, sleeper, until, turns)
+                self._later(sleeper.loop, _TICK_S, lambda: self._release_at_rest(sleeper, until, turns))
+                return
+            if rests and self.timers is not None and sleeper.place < self.end and self.timers.knows(sleeper.loop):
+                place = int(sleeper.place)
+                self.timers.comes(sleeper, self._moments[place], cancels=place + 1 in self._cancelled)
                 return
         sleeper.wake()
 

@@ -11,7 +11,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Container, Mapping
 from types import FrameType
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -97,6 +97,21 @@ class Threads:
         }
 
 
+def others_at_work(but: Container[int]) -> dict[int, tuple[int, int]]:
+    """Where those threads of the process stand that neither wait nor are among ``but``; the replay's own wait."""
+    me = threading.get_ident()
+    return {
+        ident: (id(frame), frame.f_lasti)
+        for ident, frame in sys._current_frames().items()
+        if ident != me and ident not in but and (not (_rests(frame) or _is_ours(frame)) or _could_run(ident))
+    }
+
+
+def can_go_on(places: Mapping[int, tuple[int, int]]) -> bool:
+    """Whether one of these threads runs, and does not just wait for the system."""
+    return any(map(_could_run, places))
+
+
 def settle_time(gap: float) -> float:
     """How long to wait for the program to come to rest before an outcome that took ``gap`` seconds while recording."""
     return min(SETTLE_S, max(_LEAST_S, gap))
@@ -110,6 +125,10 @@ def thread_rests(ident: int) -> bool:
 
 def _rests(frame: FrameType) -> bool:
     return frame.f_code.co_name in _RESTING.get(frame.f_code.co_filename, ())
+
+
+def _is_ours(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__")).startswith("agentdbg.replay.")
 
 
 def _could_run(ident: int) -> bool:

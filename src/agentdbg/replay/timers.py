@@ -1,0 +1,397 @@
+"""Timers of event loops, and sleeps of threads, against the recorded outcomes: what was earlier comes earlier.
+
+Time is that of the record (`agentdbg.replay.clock.ShownTime`): every recorded call says when it was asked and when it
+ended. A loop that has nothing left to run, while no thread of the process is at work, does what comes first: its next
+timer, or an outcome whose turn has come. The time that is shown goes there in one step; nobody waits.
+
+The moment that a timer is set for may be wrong by the time that the program takes for itself. Two things are known
+better. When the program asks for the next call, it is known how long it had worked in the record since the one before:
+what it did on the way, timers it set too, is taken to have come at the same part of that way as here; an outcome that
+came within that uncertainty comes before the timer. And a timer that would cancel a call whose outcome the record has
+comes after that outcome.
+"""
+
+from __future__ import annotations
+
+import heapq
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from math import ceil, inf
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from agentdbg.recording.hooks import on_standard_import
+from agentdbg.replay.clock import ShownTime, real_monotonic
+from agentdbg.replay.settling import can_go_on, others_at_work
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop, Task, TimerHandle
+    from types import FrameType, ModuleType
+
+PATIENCE_S = 2.0
+"""How long threads at work are waited for; then time goes on without them."""
+BUSY_S = 0.1
+"""How long a loop may have been busy with other things when a timer was due."""
+_STILL_S = 0.25
+_SLICES_S = (0.0005, 0.0005, 0.001, 0.002, 0.005)
+_LATE_S = 0.0001
+_REACH = 1000
+_LIBRARIES = frozenset(("asyncio", "anyio", "async_timeout"))
+
+
+_Outcome: TypeAlias = "tuple[float, Waiting, float]"
+
+
+class Waiting(Protocol):
+    """Who waits for an outcome."""
+
+    loop: AbstractEventLoop
+    task: Task[Any] | None
+
+    def wake(self) -> None:
+        """The outcome has come."""
+
+
+class Timers:
+    """Thread-safe, except that what is asked for a loop is asked in its thread."""
+
+    def __init__(self, time: ShownTime, held: Callable[[], bool]) -> None:
+        self._time = time
+        self._held = held
+        self._lock = threading.Lock()
+        self._owners: dict[int, float] = {}
+        self._loops: dict[int, _Loop] = {}
+        self._since = (time.now(), real_monotonic())
+
+    def install(self) -> None:
+        """Let the event loops of ``asyncio`` ask here what comes next, once there are any."""
+        on_standard_import("asyncio.base_events", self._patch)
+
+    def _patch(self, module: ModuleType) -> None:
+        base: Any = module.BaseEventLoop
+        run_once, call_at, close = base._run_once, base.call_at, base.close
+
+        def turn(loop: Any) -> None:
+            if (found := self._loops.get(id(loop))) is not None:
+                found.call_due(loop)
+            if not loop._ready and not loop._stopping:
+                self._idle(loop)
+            run_once(loop)
+
+        def set_timer(loop: Any, when: float, callback: Any, *args: Any, context: Any = None) -> TimerHandle:
+            handle: TimerHandle = call_at(loop, when, callback, *args, context=context)
+            self._of(loop).fresh.append((handle, self._time.now(), real_monotonic()))
+            return handle
+
+        def close_it(loop: Any) -> None:
+            self._loops.pop(id(loop), None)
+            close(loop)
+
+        base._run_once, base.call_at, base.close = turn, set_timer, close_it
+
+    def knows(self, loop: AbstractEventLoop) -> bool:
+        """Whether a loop asks here."""
+        return id(loop) in self._loops or self._asks(loop)
+
+    def _asks(self, loop: AbstractEventLoop) -> bool:
+        events: Any = sys.modules.get("asyncio.base_events")
+        base = None if events is None else events.BaseEventLoop
+        return base is not None and isinstance(loop, base) and type(loop)._run_once is base._run_once
+
+    def _of(self, loop: AbstractEventLoop) -> _Loop:
+        return self._loops.setdefault(id(loop), _Loop())
+
+    # -- what the record says ---------------------------------------------------------------------
+
+    def begins(self, after: float) -> None:
+        """The recorded run begins; the first thing comes at ``after``."""
+        self._time.until(after)
+        self._since = (self._time.now(), real_monotonic())
+
+    def happened(self, moment: float, after: float, loop: AbstractEventLoop | None) -> None:
+        """All that the record has up to a moment is in the replay's record; the next thing comes at ``after``."""
+        if loop is not None and (found := self._loops.get(id(loop))) is not None:
+            found.set_right(loop, self._since, moment)
+        self._time.to(moment)
+        self._time.until(after)
+        self._since = (self._time.now(), real_monotonic())
+
+    def comes(self, waiting: Waiting, moment: float, *, cancels: bool) -> None:
+        """An outcome's turn has come: it is given out once nothing is left to do before its moment.
+
+        Args:
+            waiting: Who waits for it.
+            moment: Of the record.
+            cancels: Next a call was cancelled, maybe by a timer that was due and came late, as the loop was busy.
+        """
+        self._of(waiting.loop).outcomes.append((moment, waiting, BUSY_S if cancels else 0.0))
+
+    def is_coming(self, waiting: Waiting) -> bool:
+        """Whether an outcome has been announced and not been given out."""
+        found = self._loops.get(id(waiting.loop))
+        return found is not None and any(each is waiting for _, each, _ in found.outcomes)
+
+    def later(self, loop: AbstractEventLoop, seconds: float, callback: Callable[[], object]) -> Callable[[], object]:
+        """Call in so many real seconds; returns what takes that back."""
+        found, due = self._of(loop), (real_monotonic() + seconds, callback)
+        found.later.append(due)
+
+        def cancel() -> None:
+            if due in found.later:
+                found.later.remove(due)
+
+        return cancel
+
+    # -- threads ----------------------------------------------------------------------------------
+
+    def sleep(self, seconds: float) -> None:
+        """A sleep of a thread: over when nobody else has anything to do before its end."""
+        self.wait_until(self._time.now() + max(0.0, seconds), seconds, threading.Event().wait)
+
+    def wait_until(self, moment: float, longest: float, wait: Callable[[float], object]) -> None:
+        """Wait until a moment is the next one; ``wait`` waits so many real seconds and lets others go on."""
+        rest = _Rest(self._owners)
+        with self._owning(moment):
+            began = real_monotonic()
+            while self._time.now() < moment and (self._held() or real_monotonic() - began < min(longest, PATIENCE_S)):
+                if self._is_first(moment) and rest.looks() and not self._held():
+                    break
+                wait(rest.slice())
+        self._time.to(moment)
+
+    def anyone_before(self, moment: float) -> bool:
+        """Whether a loop or thread waits for an earlier moment."""
+        me = threading.get_ident()
+        with self._lock:
+            return any(each < moment for ident, each in self._owners.items() if ident != me)
+
+    def _owning(self, moment: float) -> _Owning:
+        return _Owning(self._owners, self._lock, moment)
+
+    def _is_first(self, moment: float) -> bool:
+        return not self.anyone_before(moment)
+
+    # -- loops ------------------------------------------------------------------------------------
+
+    def _idle(self, loop: Any) -> None:
+        """Wait until a loop has something to run again."""
+        found = self._of(loop)
+        found.rests()
+        rest, began = _Rest(self._owners), real_monotonic()
+        try:
+            self._wait(loop, found, rest, began)
+        finally:
+            self._since = (self._time.now(), real_monotonic())
+
+    def _wait(self, loop: Any, found: _Loop, rest: _Rest, began: float) -> None:
+        while not loop._ready:
+            found.call_due(loop)
+            timer, outcome = found.next_timer(loop), found.next_outcome()
+            if loop._ready or (timer is None and outcome is None and not found.later):
+                return
+            if events := loop._selector.select(0):
+                loop._process_events(events)
+                return
+            moment = min(inf if timer is None else timer.when(), inf if outcome is None else outcome[0])
+            with self._owning(moment):
+                impatient = real_monotonic() - began >= PATIENCE_S
+                now = not self._held() and (impatient or (self._is_first(moment) and rest.looks()))
+                if moment < inf and now:
+                    self._go(loop, found, timer, outcome)
+                    return
+                if timer is not None and outcome is None and self._time.now() >= timer.when():
+                    return
+                slept = rest.slice()
+                if events := loop._selector.select(slept):
+                    loop._process_events(events)
+                    return
+                if rest.busy and not self._held():
+                    self._time.on(slept)  # somebody works, for which the record has no moments
+
+    def _go(self, loop: Any, found: _Loop, timer: TimerHandle | None, outcome: _Outcome | None) -> None:
+        """Do what comes first."""
+        later = timer is None or (outcome is not None and found.latest(timer) + outcome[2] > outcome[0])
+        if outcome is not None and (later or (timer is not None and found.ends(loop, timer))):
+            found.outcomes.remove(outcome)
+            self._time.to(outcome[0])
+            if timer is not None:
+                found.not_before(loop, self._time.now() + _LATE_S)
+            loop.call_soon(outcome[1].wake)
+        elif timer is not None:
+            now = self._time.now()
+            if (left := timer.when() - now) > 0:
+                self._time.to(max(now + ceil(left * 1e3) / 1e3, timer.when()) + _LATE_S)
+
+
+class _Owning:
+    """Says for a thread which moment it waits for."""
+
+    def __init__(self, owners: dict[int, float], lock: threading.Lock, moment: float) -> None:
+        self._owners, self._lock, self._moment = owners, lock, moment
+        self._me = threading.get_ident()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._owners[self._me] = self._moment
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._owners.pop(self._me, None)
+
+
+class _Rest:
+    """Whether the other threads wait, looked at again and again."""
+
+    def __init__(self, waiting: dict[int, float]) -> None:
+        self._waiting = waiting
+        self._looks = self._slices = 0
+        self._before: dict[int, tuple[int, int]] = {}
+        self._moved = 0.0
+        self.busy = False
+
+    def looks(self) -> bool:
+        """Look once more; two looks that find all at rest are needed, one where there is nobody else."""
+        if threading.active_count() <= 2 and not self._others():
+            return True
+        busy = others_at_work(self._waiting)
+        self.busy = bool(busy)
+        if busy != self._before:
+            self._before, self._moved = busy, real_monotonic()
+        if busy and (real_monotonic() - self._moved < _STILL_S or can_go_on(busy)):
+            self._looks = 0
+            return False
+        self._looks += 1
+        return self._looks >= 2
+
+    def slice(self) -> float:
+        """How long to wait before the next look."""
+        self._slices += 1
+        return _SLICES_S[min(self._slices, len(_SLICES_S)) - 1]
+
+    @staticmethod
+    def _others() -> bool:
+        me = threading.get_ident()
+        return any(ident != me and not _is_listener(frame) for ident, frame in sys._current_frames().items())
+
+
+def _is_listener(frame: FrameType) -> bool:
+    return frame.f_globals.get("__name__") == "agentdbg.replay.control"
+
+
+class _Loop:
+    """What is known of one event loop."""
+
+    def __init__(self) -> None:
+        self.fresh: list[tuple[TimerHandle, float, float]] = []
+        self.unsure: list[tuple[TimerHandle, float]] = []
+        self.late: list[tuple[TimerHandle, float]] = []
+        self.outcomes: list[_Outcome] = []
+        self.later: list[tuple[float, Callable[[], object]]] = []
+
+    def rests(self) -> None:
+        """The loop has nothing left to run: timers of which it is not sure when they were set stay so."""
+        self.fresh.clear()
+        late = [*self.late, *self.unsure]
+        self.late = [(each, seconds) for each, seconds in late if each._scheduled]  # type: ignore[attr-defined]
+        self.unsure = []
+
+    def latest(self, timer: TimerHandle) -> float:
+        """When a timer came at the latest in the record: up to its last call the program had not rested."""
+        return timer.when() + next((seconds for each, seconds in self.late if each is timer), 0.0)
+
+    def call_due(self, loop: AbstractEventLoop) -> None:
+        """Let the loop call what is due in real time."""
+        if not self.later:
+            return
+        now = real_monotonic()
+        for due in [each for each in self.later if each[0] <= now]:
+            self.later.remove(due)
+            loop.call_soon(due[1])
+
+    def next_timer(self, loop: Any) -> TimerHandle | None:
+        """The program's next timer."""
+        scheduled: list[TimerHandle] = loop._scheduled
+        if scheduled and not scheduled[0].cancelled():
+            return scheduled[0]
+        return min((each for each in scheduled if not each.cancelled()), key=lambda each: each.when(), default=None)
+
+    def next_outcome(self) -> _Outcome | None:
+        """The outcome that comes first."""
+        return min(self.outcomes, key=lambda each: each[0], default=None)
+
+    def set_right(self, loop: Any, since: tuple[float, float], moment: float) -> None:
+        """Move the timers that were set since the program last rested to when they were set in the record."""
+        began, began_real = since
+        self.unsure = [(each, seconds + max(0.0, moment - began)) for each, seconds in self.unsure]
+        fresh, self.fresh = self.fresh, []
+        way = real_monotonic() - began_real
+        if not fresh or way <= 0:
+            return
+        for handle, seen, real in fresh:
+            part = min(1.0, max(0.0, (real - began_real) / way))
+            handle._when += began + max(0.0, moment - began) * part - seen  # type: ignore[attr-defined]
+            self.unsure.append((handle, max(0.0, moment - began)))
+        heapq.heapify(loop._scheduled)
+
+    def not_before(self, loop: Any, moment: float) -> None:
+        """No timer of the loop comes before a moment."""
+        late = [each for each in loop._scheduled if each._when < moment]
+        for handle in late:
+            handle._when = moment
+        if late:
+            heapq.heapify(loop._scheduled)
+
+    def ends(self, loop: AbstractEventLoop, timer: TimerHandle) -> bool:
+        """Whether a timer would cancel a call whose outcome is about to come."""
+        waiting = {id(each.task) for _, each, _ in self.outcomes if each.task is not None}
+        return any(id(each) in waiting for each in _reach(list(_cancelled_by(loop, timer))))
+
+
+def _cancelled_by(loop: AbstractEventLoop, timer: Any) -> Iterator[Any]:
+    """The tasks and futures that a timer's callback would cancel."""
+    callback, args = timer._callback, timer._args or ()
+    owner = getattr(callback, "__self__", None)
+    library = type(owner).__module__.partition(".")[0]
+    name = getattr(callback, "__name__", "")
+    if name == "cancel" and (library in _LIBRARIES or hasattr(owner, "_fut_waiter")):
+        yield owner
+    elif library in _LIBRARIES:
+        yield from (each for each in (getattr(owner, key, None) for key in ("_task", "_host_task")) if each is not None)
+        yield from list(getattr(owner, "_tasks", None) or ())
+        yield from (each for each in args if hasattr(each, "_fut_waiter"))
+    elif name == "_release_waiter" and args:
+        import asyncio
+
+        for task in asyncio.all_tasks(loop):
+            frame = _innermost(task) if getattr(task, "_fut_waiter", None) is args[0] else None
+            if frame is not None and frame.f_code.co_name == "wait_for":  # before Python 3.12
+                yield frame.f_locals.get("fut")
+
+
+def _reach(left: list[Any]) -> Iterator[Any]:
+    """Tasks and futures, and what they in turn would cancel."""
+    seen: set[int] = set()
+    while left and len(seen) < _REACH:
+        each = left.pop()
+        if each is None or id(each) in seen:
+            continue
+        seen.add(id(each))
+        yield each
+        left.append(getattr(each, "_fut_waiter", None))
+        left.extend(getattr(each, "_children", None) or ())
+        frame = _innermost(each)
+        group = None if frame is None else frame.f_locals.get("self")
+        if type(group).__module__.partition(".")[0] in _LIBRARIES:
+            left.extend(getattr(group, "_tasks", None) or ())
+
+
+def _innermost(task: Any) -> FrameType | None:
+    """Where a task waits."""
+    with suppress(AttributeError):
+        inner = task.get_coro()
+        while hasattr(getattr(inner, "cr_await", None), "cr_frame"):
+            inner = inner.cr_await
+        frame: FrameType | None = inner.cr_frame
+        return frame
+    return None
