@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import desk
@@ -21,8 +22,9 @@ def _policy(category: str) -> dict[str, Any]:
 
 
 async def _policy_async(category: str) -> dict[str, Any]:
-    """Read a policy."""
-    return desk.read_policy(category)
+    """Read a policy from a service that takes its time."""
+    await asyncio.sleep(0.03)
+    return await asyncio.to_thread(desk.read_policy, category)
 
 
 get_policy = StructuredTool.from_function(func=_policy, coroutine=_policy_async, name="get_policy")
