@@ -113,7 +113,7 @@ async def main():
 """,
     "threads_that_sleep": """
 async def main():
-    seen = []
+    seen = [await ask("warm")]
     def work(name, seconds):
         for _ in range(2):
             time.sleep(seconds)

@@ -128,7 +128,7 @@ def _rests(frame: FrameType) -> bool:
 
 
 def _is_ours(frame: FrameType) -> bool:
-    return str(frame.f_globals.get("__name__")).startswith("agentdbg.replay.")
+    return frame.f_globals.get("__name__") == "agentdbg.replay.control"
 
 
 def _could_run(ident: int) -> bool:

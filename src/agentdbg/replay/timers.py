@@ -158,7 +158,7 @@ class Timers:
                 if self._is_first(moment) and rest.looks() and not self._held():
                     break
                 wait(rest.slice())
-        self._time.to(moment)
+            self._time.to(moment)
 
     def anyone_before(self, moment: float) -> bool:
         """Whether a loop or thread waits for an earlier moment."""
