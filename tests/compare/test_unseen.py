@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from agentdbg.compare.unseen import uncovered_count, unseen, unseen_in
 from agentdbg.model.records import Kind, RunStatus, RunSummary, Step
 from tests.support.memory_source import plain_steps, run_of
 
-ATTRS = {
+ATTRS: dict[str, Any] = {
     "event": "open",
     "detail": "{root}/a",
     "frame": "{root}/x.py:3 f",
@@ -18,7 +19,7 @@ ATTRS = {
 }
 
 
-def effect(**attrs: object) -> Step:
+def effect(**attrs: Any) -> Step:
     return replace(plain_steps(1)[0], kind=Kind.EFFECT, name="open {root}/a", attrs={**ATTRS, **attrs})
 
 
@@ -39,6 +40,7 @@ def test_covered_and_temporary_ones_are_not_uncovered() -> None:
 def test_what_is_none_and_what_is_damaged() -> None:
     assert unseen(plain_steps(1)[0]) is None
     assert unseen(replace(effect(), attrs={})) is None
+    wrong: Any
     for wrong in (None, -1, "many", [1], {}):
         found = unseen(effect(event=wrong, detail=wrong, frame=wrong, count=wrong, contradicts=wrong, covered=wrong))
         assert found is not None and found.count == 1 and found.uncovered

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from agentdbg.debugging.coverage import Coverage, coverage_rows, uncovered_spans
 from agentdbg.debugging.marks import marks
@@ -13,8 +14,8 @@ from tests.support.memory_source import plain_steps
 RUN = RunSummary("r", RunStatus.OK)
 
 
-def effect(number: int = 0, **attrs: object) -> Step:
-    known = {
+def effect(number: int = 0, **attrs: Any) -> Step:
+    known: dict[str, Any] = {
         "event": "open",
         "detail": f"{{root}}/{number}",
         "frame": "{root}/x.py:3 f",

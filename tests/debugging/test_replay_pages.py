@@ -11,7 +11,15 @@ from tests.support.reading import text_of
 
 
 def live(**facts: Any) -> Any:
-    known: dict[str, Any] = {"ended": None, "outcome": None, "held": (), "question": None, "effects": [], "log": [], "calls": 3}
+    known: dict[str, Any] = {
+        "ended": None,
+        "outcome": None,
+        "held": (),
+        "question": None,
+        "effects": [],
+        "log": [],
+        "calls": 3,
+    }
     return SimpleNamespace(**{**known, "published": "", **facts})
 
 

@@ -40,7 +40,8 @@ def test_only_what_the_standard_library_makes_among_temporary_files_is_temporary
         return -1
 
     monkeypatch.setattr(tempfile, "_os", type("Os", (), {**vars(os), "open": staticmethod(ask)}))
-    tempfile._mkstemp_inner(str(tmp_path), "p", "s", 0, str)
-    tempfile._mkstemp_inner("/elsewhere", "p", "s", 0, str)
+    make = vars(tempfile)["_mkstemp_inner"]
+    make(str(tmp_path), "p", "s", 0, str)
+    make("/elsewhere", "p", "s", 0, str)
     assert asked == ["temporary", ""]
     assert files.weight([str(tmp_path / "made by hand")]) == ""

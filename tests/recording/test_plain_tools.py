@@ -262,15 +262,15 @@ def test_the_programs_own_files_are_not_taken_for_the_standard_library(tmp_path:
     assert (recorded.status, recorded.stdout) == (0, b"done\n")
 
 
-def _every_kind(first, /, second=2, *rest, third, fourth=4, **others):  # type: ignore[no-untyped-def]
+def _every_kind(first, /, second=2, *rest, third, fourth=4, **others):
     return first, second, rest, third, fourth, others
 
 
-def _by_position(first, second=[], /):  # type: ignore[no-untyped-def]  # noqa: B006
+def _by_position(first, second=[], /):  # noqa: B006
     return first, second
 
 
-def _by_name(*, first, second=2):  # type: ignore[no-untyped-def]
+def _by_name(*, first, second=2):
     return first, second
 
 

@@ -22,7 +22,7 @@ def _forget(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_clean_text_is_looked_at_once_for_all_gates(monkeypatch: pytest.MonkeyPatch) -> None:
     scanned: list[str] = []
-    scan = known_clean.scan
+    scan = vars(known_clean)["scan"]
 
     def counting(text: str, *args: Any) -> Any:
         scanned.append(text)

@@ -25,7 +25,7 @@ def test_files_beside_the_program_do_not_get_into_its_replay(folder: str, tmp_pa
     program = tmp_path / f"{folder}program.py"
     program.parent.mkdir(exist_ok=True)
     program.write_text(PROGRAM, encoding="utf-8")
-    words = [sys.executable, program]
+    words = [sys.executable, str(program)]
     recorded = record(words, tmp_path, "--tool", "look=read")
     assert (recorded.status, recorded.stderr) == (0, b"")
     for name in NAMES:

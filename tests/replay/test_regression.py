@@ -310,10 +310,13 @@ class TestEffects:
         here = f"127.0.0.1:{lab.world.port}"
         sandbox = Sandbox("s", {"SHOP": f"http://{here}"}, (here,), ("pay",))
         replies = iter((False, True))
+
+        def person(about: Question) -> bool:
+            asked.append(about)
+            return next(replies)
+
         for times in (1, 2):
-            outcome = lab.regress(
-                guard=guard, sandbox=sandbox, person=lambda about: asked.append(about) or next(replies)
-            )
+            outcome = lab.regress(guard=guard, sandbox=sandbox, person=person)
             assert outcome.verdict == "changed", outcome.reason
             assert paid(lab) == times
         assert [(each.about, each.name, each.key) for each in asked] == [("tool", "pay", "order-7")] * 2

@@ -144,7 +144,12 @@ def test_from_the_first_step_nothing_is_served_but_writes() -> None:
 
 def test_a_write_that_the_record_lacks_gets_its_dry_run(tools: object) -> None:
     seen: list[dict[str, object]] = []
-    declare("pay", dry_run=lambda **given: seen.append(given) or {"would": "pay"})
+
+    def dry(**given: object) -> dict[str, str]:
+        seen.append(given)
+        return {"would": "pay"}
+
+    declare("pay", dry_run=dry)
     bench = Bench(recorded("w", "pay"), stage="prefix", prefix=[])
     found = bench(made("pay", effect=WRITE, given={"amount": 3}))
     assert isinstance(found, Made)

@@ -173,7 +173,6 @@ class Step:
     holes: tuple[str, ...] = ()
     attrs: Mapping[str, Json] = field(default_factory=dict)
 
-
     @property
     def is_call(self) -> bool:
         """Whether a replay serves its outcome: a retrieval or a read may be such a call, or a note of one."""

@@ -233,6 +233,13 @@ def _answer(
     return 0.0
 
 
+def _replied(control: ControlPair, parent: Parent, message: Mapping[str, Any]) -> float:
+    """Answer what a regression replay asks; returns how many seconds that took."""
+    began = time.monotonic()
+    control.send({**parent.reply(message), "do": "reply", "ask": message["ask"]})
+    return time.monotonic() - began
+
+
 def _tell(watch: Watch, report: ChildReport, told: int) -> int:
     """Tell what came in since; returns how much that makes in all."""
     messages = report.messages[told:]

@@ -158,9 +158,8 @@ def run_lane(
     Raises:
         ReplayRefused: The kernel does not hold it.
     """
-    run_id = f"{source.summary().run_id[:100]}.regression"
+    run_id, is_held = f"{source.summary().run_id[:100]}.regression", options.guard != "audit"
     cassettes.write(plan.tape, str(scratch / "cassette"))
-    is_held = options.guard != "audit"
     start = start_state(source, working_directory(source, scratch), scratch) if is_held else None
     hosts = [] if control else [*routes(source), *(plan.sandbox.hosts if plan.sandbox is not None else ())]
     keeper = Doorkeeper(hosts, None if control else plan.person, is_open=not control)

@@ -34,7 +34,7 @@ from agentdbg.replay.spec import (
     working_directory,
     write_spec,
 )
-from agentdbg.replay.start_state import start_state
+from agentdbg.replay.start_state import StartState, start_state
 from agentdbg.replay.trust import is_trusted
 from agentdbg.replay.verdict import judge
 from agentdbg.store.files import StoreError
@@ -290,21 +290,24 @@ def _replay(
         )
     if problem := report.first("no_kernel"):
         raise ReplayRefused(NO_KERNEL_GUARD.format(reason=problem.get("reason")))
-    report = cleaned(report, Gate(enabled=bool(spec["redacting"])))
-    made = scratch / "store" / "runs" / run_id
+    report, made = cleaned(report, Gate(enabled=bool(spec["redacting"]))), scratch / "store" / "runs" / run_id
     if not made.is_dir():
         return never_started(summary.run_id, report, len(tape.calls))
     outcome = judge(source if there is None else there.source, made, tape, report)
-    if options.from_step:
-        outcome = in_words(outcome, options.prefix, options.from_step)
-    if there is not None:
-        outcome = replace(outcome, notes=(*outcome.notes, *there.notes))
-    if start is not None and start.problems:
-        outcome = replace(outcome, notes=(*outcome.notes, *start.problems))
+    outcome = _noted(outcome, options, there, start)
     published, place = publish(made, options.store, outcome, published_entry(source), options.tags)
     if str(place) != options.store.location():
         outcome = replace(outcome, notes=(*outcome.notes, f"{options.store.location()} cannot be written: see {place}"))
     return replace(outcome, replay_run=published, store=str(place))
+
+
+def _noted(outcome: Outcome, options: ReplayOptions, there: Restored | None, start: StartState | None) -> Outcome:
+    """With what is to be said of where the replay began."""
+    if options.from_step:
+        outcome = in_words(outcome, options.prefix, options.from_step)
+    notes = () if there is None else tuple(there.notes)
+    problems = () if start is None else start.problems
+    return replace(outcome, notes=(*outcome.notes, *notes, *problems))
 
 
 def never_started(run_id: str, report: ChildReport, total: int) -> Outcome:

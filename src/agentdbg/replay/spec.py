@@ -72,9 +72,7 @@ def write_spec(
         "tolerate": list(tolerate),
         **standard_input(source, scratch),
         "scratch": str(scratch),
-        "kernel": start is not None,
-        "views": _views(start, scratch) if start is not None else [],
-        "start_files": [{"path": path, "content": content} for path, content in (start.files if start else {}).items()],
+        **_layers(start, scratch),
         "redacting": mapping(mapping(summary.meta.get("rules")).get("redaction")).get("version") != "off",
         "volatile": {"version": rules.version, "paths": {name: list(paths) for name, paths in rules.paths.items()}},
         "control_fd": control_fd,
@@ -84,6 +82,14 @@ def write_spec(
     }
     (scratch / "spec.json").write_text(json.dumps(spec), encoding="utf-8")
     return spec
+
+
+def _layers(start: StartState | None, scratch: Path) -> dict[str, object]:
+    """What the kernel layers are put in place with."""
+    if start is None:
+        return {"kernel": False, "views": [], "start_files": []}
+    files = [{"path": path, "content": content} for path, content in start.files.items()]
+    return {"kernel": True, "views": _views(start, scratch), "start_files": files}
 
 
 def _write_arguments(source: DirectoryRunSource, entry: Mapping[str, Json], scratch: Path) -> str:

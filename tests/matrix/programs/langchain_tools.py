@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import Any
 
 import desk
@@ -17,7 +18,8 @@ def get_order(order_id: str) -> dict[str, Any]:
 
 
 def _policy(category: str) -> dict[str, Any]:
-    """Read a policy."""
+    """Read a policy from a service that takes its time."""
+    time.sleep(0.03)
     return desk.read_policy(category)
 
 
