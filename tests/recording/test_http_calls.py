@@ -232,7 +232,7 @@ def test_an_abandoned_stream_is_partial_and_replays_as_far_as_it_was_read(lab: H
 
 FAULTS = """
 import contextlib, io, json, os, sys, httpx, httpx2, agentdbg
-from agentdbg.recording import http_calls, http_requests, http_seam, http_stream, process, providers, run, sse
+from agentdbg.recording import http_calls, http_requests, http_stream, http_transports, process, providers, run, sse
 from agentdbg.redaction import gate, stream
 from agentdbg.store import journal
 URL = "http://127.0.0.1:" + os.environ["PORT"]
@@ -249,7 +249,7 @@ PLACES = {
     "splitter": [(sse.SseSplitter, "feed")],
     "reader": [(providers, "read_response")],
     "recogniser": [(providers, "recognise")],
-    "described": [(http_seam, "_described")],
+    "described": [(http_transports, "_described")],
     "begin": [(run.RunRecording, "begin")],
     "end": [(run.RunRecording, "end")],
 }

@@ -9,7 +9,7 @@ import httpx
 import httpx2
 import pytest
 
-from agentdbg.recording import http_headers
+from agentdbg.recording import http_headers, process
 
 MARK = "⟦R:openai_key:51:0123456789ab⟧"
 
@@ -24,14 +24,14 @@ def module(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> A
 
 
 def test_a_replay_carries_placeholders_in_headers(module: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_headers, "recorder", lambda: SimpleNamespace(answerer=object()))
+    monkeypatch.setattr(process, "recorder", lambda: SimpleNamespace(answerer=object()))
     request = module.Request("GET", "http://a/", headers={"authorization": f"Bearer {MARK}"}, cookies={"sid": MARK})
     assert request.headers["authorization"] == f"Bearer {MARK}"
     assert request.headers["cookie"] == f"sid={MARK}"
 
 
 def test_outside_a_replay_nothing_changes(module: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_headers, "recorder", lambda: None)
+    monkeypatch.setattr(process, "recorder", lambda: None)
     with pytest.raises(UnicodeEncodeError):
         module.Headers({"authorization": MARK})
     headers = module.Headers({"a": "1"}, encoding="ascii")

@@ -107,8 +107,11 @@ def _files(source: DirectoryRunSource, recorded: Mapping[str, Json]) -> Iterator
     for about in mapping(recorded.get("modules")).values():
         module = mapping(about)
         yield from _file(str(module.get("path")), expand(str(module.get("path")), roots), module.get("sha256"))
-    for event in source.extra_events("file"):
-        members = event.members
+    files = [event.members for event in source.extra_events("file")]
+    written = {members.get("path") for members in files if members.get("mode") == "write"}
+    for members in files:
+        if members.get("path") in written:
+            continue  # the run changed it itself; a replay is given what was there
         if members.get("mode") == "read" and not members.get("keyed") and not members.get("redacted"):
             yield from _file(str(members.get("path")), expand(str(members.get("path")), roots), members.get("sha256"))
 

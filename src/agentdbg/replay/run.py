@@ -185,7 +185,8 @@ def restored_at(source: DirectoryRunSource, options: ReplayOptions) -> Restored 
     """
     if options.prefix != RESTORE:
         if options.from_step > len(source.steps()):
-            raise NoSuchStep(f"run {source.summary().run_id} has no step {options.from_step}")
+            most, run_id = len(source.steps()), source.summary().run_id
+            raise NoSuchStep(f"run {run_id} has no step {options.from_step}: it has steps 1 to {most}")
         return None
     try:
         return restored(source, options.from_step)
