@@ -83,7 +83,8 @@ def test_a_flipped_bit_costs_one_record_and_is_counted(
     path.write_bytes(whole)
     found, scanner = read_all(path)
     kept = [parse_record(line) for _, line in found]
-    assert all(line in {item.strip(b"\n") for item in map(record, written)} for _, line in found)
+    intact = {item.strip() for item in map(record, written)}  # a damaged newline may be another white space
+    assert all(line.strip() in intact for _, line in found)
     assert len(kept) >= len(written) - 2
     assert len(kept) == len(written) or scanner.bad >= 1 or scanner.pending
 
