@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
@@ -17,14 +16,12 @@ from agentdbg.cli.invocation import Invocation
 from agentdbg.cli.output import console, print_document
 from agentdbg.cli.run_names import complete_run
 from agentdbg.cli.verdicts import exit_status
-from agentdbg.config.paths import data_dir
-from agentdbg.config.resources import demo_runs_dir
 from agentdbg.i18n.catalogue import message
 
 if TYPE_CHECKING:
     from agentdbg.replay.outcome import Outcome
     from agentdbg.replay.run import ReplayOptions
-    from agentdbg.store.protocols import RunSource, RunStore
+    from agentdbg.store.protocols import RunSource
     from agentdbg.store.reader import DirectoryRunSource
 
 T = TypeVar("T")
@@ -79,13 +76,14 @@ def command(invocation: Invocation, /, **given: Any) -> Status:
     _check(asked)
     from agentdbg.replay import run as engine
     from agentdbg.replay.prefix import NoSuchStep
+    from agentdbg.replay.publishing import target_of
 
     store = invocation.open_store()
     seconds = asked.timeout or invocation.settings.seconds("replay.timeout")
     tolerate = invocation.settings.items("replay.tolerate")
     with closing(invocation.resolve(asked.run, store)) as opened:
         source = _own_format(opened)
-        target = publishing_store(invocation, store)
+        target = target_of(store)
         options = engine.ReplayOptions(
             asked.guard,
             seconds,
@@ -158,15 +156,6 @@ def _own_format(source: RunSource) -> DirectoryRunSource:
     if not isinstance(source, DirectoryRunSource):
         raise Trouble(message("error.not_own_format", run=source.summary().run_id), Status.NOTHING)
     return source
-
-
-def publishing_store(invocation: Invocation, store: RunStore) -> RunStore:
-    """Where the replay goes: the run's own store, or the user's where that is shipped or read-only."""
-    location = store.location()
-    shipped = os.path.realpath(location) == os.path.realpath(demo_runs_dir())
-    if shipped or (os.path.exists(location) and not os.access(location, os.W_OK)):
-        return invocation.open_store(str(data_dir() / "store"))
-    return store
 
 
 def waiting(invocation: Invocation, work: Callable[[], T], words: str) -> T:

@@ -45,13 +45,13 @@ def command(
     Identical replays are deleted again; failures keep theirs, tagged verify=exact. What was found is added to the
     store's verify.jsonl.
     """
-    from agentdbg.cli.replay import publishing_store
+    from agentdbg.replay.publishing import target_of
     from agentdbg.replay.run import ReplayOptions
 
     store = invocation.open_store()
     seconds = timeout or invocation.settings.seconds("replay.timeout")
     tolerate = invocation.settings.items("replay.tolerate")
-    options = ReplayOptions(guard, seconds, trust, tolerate, publishing_store(invocation, store))
+    options = ReplayOptions(guard, seconds, trust, tolerate, target_of(store))
     found = _verified(invocation, store, options, sample, seed, keep)
     invocation.status = _STATUS[found.verdict]
     if invocation.json:

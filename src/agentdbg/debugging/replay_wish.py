@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from agentdbg.config.paths import data_dir
-from agentdbg.config.resources import demo_runs_dir
 from agentdbg.config.settings import settings
 from agentdbg.debugging.live_replay import LiveReplay
 from agentdbg.replay.edits import BadEdit, parse_edit
 from agentdbg.replay.plan import OBSTACLE, Plan, Remark, plan_exact, plan_regression
 from agentdbg.replay.prefix import NoSuchStep
+from agentdbg.replay.publishing import target_of
 from agentdbg.replay.regression import RegressionOptions
 from agentdbg.replay.run import ReplayOptions
 from agentdbg.replay.session import ReplaySession
 from agentdbg.replay.session_events import Event
-from agentdbg.store.address import open_store
 from agentdbg.store.protocols import RunStore
 from agentdbg.store.reader import DirectoryRunSource
 
@@ -252,13 +249,3 @@ class ReplayDialog:
         self.message = ""
         if wish != self.wish:
             self.wish, self.plan = wish, None
-
-
-def target_of(store: RunStore) -> RunStore:
-    """Where the replay of a store's run goes: the same store, or the user's where that is shipped or read-only."""
-    location = store.location()
-    demo = demo_runs_dir()
-    shipped = demo is not None and os.path.realpath(location) == os.path.realpath(demo)
-    if shipped or (os.path.exists(location) and not os.access(location, os.W_OK)):
-        return open_store(str(data_dir() / "store"))
-    return store

@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import cast
 
 from agentdbg.config.paths import data_dir
+from agentdbg.config.resources import demo_runs_dir
 from agentdbg.model.records import Json
 from agentdbg.replay.outcome import Outcome
 from agentdbg.replay.spec import mapping
 from agentdbg.replay.trust import sealed
+from agentdbg.store.address import open_store
 from agentdbg.store.protocols import RunStore
 
 _STORE_JSON = '{"format":"0.1"}\n'
@@ -106,3 +108,13 @@ def _rename(place: Path, target: Path) -> bool:
             return False
         raise
     return True
+
+
+def target_of(store: RunStore) -> RunStore:
+    """Where the replay of a store's run goes: the same store, or the user's where that is shipped or read-only."""
+    location = store.location()
+    demo = demo_runs_dir()
+    shipped = demo is not None and os.path.realpath(location) == os.path.realpath(demo)
+    if shipped or (os.path.exists(location) and not os.access(location, os.W_OK)):
+        return open_store(str(data_dir() / "store"))
+    return store
