@@ -70,6 +70,7 @@ class World:
 
     Attributes:
         model: Gives the answer to a chat request: a text, or the name and arguments of a tool.
+        status: The HTTP status of the model's answers.
         facts: What ``GET /NAME`` gives.
         done: What came in, apart from model calls.
         calls: Number of model calls.
@@ -77,6 +78,7 @@ class World:
 
     def __init__(self) -> None:
         self.model: Callable[[dict[str, Any]], str | tuple[str, dict[str, Any]]] = lambda body: "fine"
+        self.status = 200
         self.facts: dict[str, str] = {}
         self.done: list[str] = []
         self.calls = 0
@@ -89,7 +91,8 @@ class World:
                 body = self.rfile.read(int(self.headers.get("content-length") or 0))
                 if self.path == "/v1/chat/completions":
                     world.calls += 1
-                    return self.give(json.dumps(_completion(world.model(json.loads(body)), world.calls)))
+                    answer = json.dumps(_completion(world.model(json.loads(body)), world.calls))
+                    return self.give(answer, world.status)
                 world.done.append(f"POST {self.path} {body.decode()}")
                 return self.give('{"ok": true}')
 
@@ -97,8 +100,8 @@ class World:
                 world.done.append(f"GET {self.path}")
                 self.give(world.facts.get(self.path.strip("/"), "nothing"))
 
-            def give(self, text: str) -> None:
-                self.send_response(200)
+            def give(self, text: str, status: int = 200) -> None:
+                self.send_response(status)
                 self.send_header("content-type", "application/json")
                 self.send_header("content-length", str(len(text.encode())))
                 self.end_headers()

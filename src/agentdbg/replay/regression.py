@@ -370,7 +370,7 @@ class _Regression:
             reason=reason,
             samples=samples,
             notes=notes,
-            stability=str(stability) if conclusions else None,
+            stability=str(stability) if conclusions and verdict != "needs_data" else None,
             live=sum(each.live for each in outcomes),
             dry_run=sum(each.dry_run for each in outcomes),
             denied=sum(each.denied for each in outcomes),
