@@ -13,7 +13,7 @@ import pytest
 from agentdbg.replay.edits import parse_edit
 from agentdbg.replay.intents import parse_intent
 from agentdbg.replay.outcome import Outcome
-from agentdbg.replay.regression import Pin
+from agentdbg.replay.pinned import Pin
 from agentdbg.replay.regression_lane import Question
 from agentdbg.replay.run import ReplayRefused
 from agentdbg.replay.sandbox import Sandbox

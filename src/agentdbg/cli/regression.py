@@ -16,7 +16,8 @@ from agentdbg.model.safe_text import safe_line
 if TYPE_CHECKING:
     from agentdbg.cli.replay import Asked
     from agentdbg.replay.outcome import Outcome
-    from agentdbg.replay.regression import Pin, RegressionOptions
+    from agentdbg.replay.pinned import Pin
+    from agentdbg.replay.regression import RegressionOptions
     from agentdbg.replay.regression_lane import Question
     from agentdbg.replay.run import ReplayOptions
     from agentdbg.store.reader import DirectoryRunSource
@@ -31,6 +32,7 @@ def replay(
     from agentdbg.replay import regression as engine
     from agentdbg.replay.edits import BadEdit
     from agentdbg.replay.intents import BadIntent
+    from agentdbg.replay.pinned import BadPin
     from agentdbg.replay.plan import plan_regression
     from agentdbg.replay.prefix import NoSuchStep
     from agentdbg.replay.sandbox import BadSandbox
@@ -43,7 +45,7 @@ def replay(
         if wanted.person is not None:  # a sign of life would write over the question
             return engine.regression(source, wanted)
         return waiting(invocation, lambda: engine.regression(source, wanted), message("replay.running_live"))
-    except (BadEdit, BadIntent, BadSandbox, NoSuchStep) as problem:
+    except (BadEdit, BadIntent, BadPin, BadSandbox, NoSuchStep) as problem:
         raise Trouble(str(problem), Status.TROUBLE) from problem
 
 
@@ -67,7 +69,7 @@ def _options(invocation: Invocation, asked: Asked, options: ReplayOptions, stack
 
 
 def _pin(invocation: Invocation, text: str, stack: ExitStack) -> Pin:
-    from agentdbg.replay.regression import Pin
+    from agentdbg.replay.pinned import Pin
     from agentdbg.store.reader import DirectoryRunSource
 
     tool, equals, address = text.partition("=")

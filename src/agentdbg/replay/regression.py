@@ -21,6 +21,7 @@ from agentdbg.replay.edits import Edit, apply
 from agentdbg.replay.intents import Intent
 from agentdbg.replay.moved_run import published_entry
 from agentdbg.replay.outcome import Outcome
+from agentdbg.replay.pinned import Pin, tapes
 from agentdbg.replay.policy import Deed, Match, Situation, Stage, rule
 from agentdbg.replay.prefix import cut_before
 from agentdbg.replay.publishing import publish
@@ -36,18 +37,6 @@ from agentdbg.store.reader import DirectoryRunSource
 
 _PLACEHOLDER = "⟦R:".encode()
 FREE_EXITS = ("unaffected", "refused", "prefix_changed", "needs_data", "aborted", "timed_out", "crashed")
-
-
-@dataclass(frozen=True, slots=True)
-class Pin:
-    """One tool that a record answers.
-
-    Attributes:
-        source: Another run's record; ``None``: the replayed run's own.
-    """
-
-    tool: str
-    source: DirectoryRunSource | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +77,7 @@ def foreseen_calls(source: DirectoryRunSource, tape: Cassette, options: Regressi
 
     Raises:
         BadEdit: An edit cannot be made.
+        BadPin: A record has no call of a pinned tool.
         NoSuchStep: There is no such step to start from.
         ReplayRefused: The state cannot be restored there.
     """
@@ -109,6 +99,7 @@ def regression(source: DirectoryRunSource, options: RegressionOptions, watch: Wa
     Raises:
         ReplayRefused: It must not be started.
         BadEdit: An edit cannot be made.
+        BadPin: A record has no call of a pinned tool.
         NoSuchStep: There is no such step to start from.
     """
     source.index(None)
@@ -161,6 +152,7 @@ def _arranged(
 
     Raises:
         BadEdit: An edit cannot be made.
+        BadPin: A record has no call of a pinned tool.
         NoSuchStep: There is no such step to start from.
     """
     gate = Gate(enabled=mapping(mapping(source.summary().meta.get("rules")).get("redaction")).get("version") != "off")
@@ -169,13 +161,7 @@ def _arranged(
         there, edits = with_edits(there, edits)
     facts = facts_of(source, tape)
     edited = apply(source, tape, edits)
-    pins: dict[str, Cassette] = {}
-    for pin in options.pins:
-        if pin.source is None:
-            pins[pin.tool] = edited.tape
-            continue
-        pin.source.index(None)
-        pins[pin.tool] = cassettes.build(pin.source)
+    pins = tapes(source, edited.tape, options.pins)
     prefix = None if options.start is None else cut_before(source, options.start, tape.calls).calls
     return Arrangement(
         edited.tape,
@@ -397,4 +383,4 @@ def _distinct(items: Sequence[Mapping[str, object]]) -> tuple[Mapping[str, objec
     return tuple(kept.values())
 
 
-__all__ = ["Pin", "RegressionOptions", "regression"]
+__all__ = ["RegressionOptions", "regression"]
