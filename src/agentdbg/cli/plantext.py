@@ -23,8 +23,14 @@ def print_plan(invocation: Invocation, plan: Plan) -> None:
         where = f"{message('column.step')} {remark.step}: " if remark.step is not None else ""
         facts.append((message(f"plan.{remark.weight}"), f"{where}{remark.text}"))
     counted = ", ".join(f"{what} {count}" for what, count in plan.counts.items())
+    if plan.counts_then:
+        later = ", ".join(f"{what} {count}" for what, count in plan.counts_then.items())
+        counted = message("plan.then", first=counted, later=later)
     print_facts(invocation, [*facts, (message("plan.calls"), counted)])
     columns = [message(f"column.{name}") for name in ("step", "kind", "name", "effect", "will", "why")]
-    rows = [(row.step, row.kind, row.name, row.effect, row.what, row.why) for row in plan.rows]
+    rows = [
+        (row.step, row.kind, row.name, row.effect, f"{row.what} → {row.then}" if row.then else row.what, row.why)
+        for row in plan.rows
+    ]
     if rows:
         print_table(invocation, columns, rows, right=[columns[0]])

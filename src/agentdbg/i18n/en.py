@@ -166,6 +166,7 @@ MESSAGES: Final[dict[str, str]] = {
     "plan.fact": "note",
     "plan.obstacle": "in the way",
     "plan.runs": "runs",
+    "plan.then": "{first}; once a model input differs: {later}",
     "plan.warning": "warning",
     "question.arguments": "tool arguments",
     "question.final": "final answer and state",

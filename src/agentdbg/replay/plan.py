@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,12 +13,13 @@ from agentdbg.compare.unseen import unseen_in
 from agentdbg.model.records import Json, Step
 from agentdbg.replay import cassette as cassettes
 from agentdbg.replay.cassette import Cassette
+from agentdbg.replay.foreseen import foreseen_calls
 from agentdbg.replay.main_module import MAIN
 from agentdbg.replay.placed import CodeRefused, placed
 from agentdbg.replay.policy import Deed
 from agentdbg.replay.present import differences_from_record
 from agentdbg.replay.recorded_code import CannotRestore
-from agentdbg.replay.regression import RegressionOptions, foreseen_calls
+from agentdbg.replay.regression import RegressionOptions, unsafe_start
 from agentdbg.replay.restore import FAST_FORWARD, SKIP, SKIPPED, Restored
 from agentdbg.replay.run import ReplayOptions, ReplayRefused, obstacles_to, restored_at
 from agentdbg.replay.spec import interpreter, mapping, working_directory
@@ -28,6 +29,7 @@ from agentdbg.store.reader import DirectoryRunSource
 
 _PLACEHOLDER: Final = "⟦R:".encode()
 OBSTACLE, WARNING, FACT = "obstacle", "warning", "fact"
+_Make = Callable[[DirectoryRunSource, ReplayOptions], "Plan"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,7 @@ class Remark:
     Attributes:
         weight: ``obstacle``: it cannot be run like this; ``warning``; ``fact``.
         about: ``entry``, ``trust``, ``body``, ``effect``, ``redacted``, ``differs``, ``code``, ``guard``,
-            ``start state``, ``edit``, ``restore`` or ``open``.
+            ``start state``, ``edit``, ``pin``, ``intent``, ``sandbox``, ``restore`` or ``open``.
         step: Number of the step it is about, where it is about one.
     """
 
@@ -54,7 +56,8 @@ class Row:
     Attributes:
         what: ``serve``, ``live``, ``live with drift check``, ``dry-run``, ``refuse``, ``ask``, ``stop``, ``end``:
             the record ends here, or ``skip``: it lies before the restored checkpoint.
-        why: The reason, in a few words.
+        why: The reason, in a few words; of ``then`` where there is one.
+        then: What happens to it instead once a model input differs: of a regression replay that finds its start itself.
     """
 
     step: int
@@ -64,6 +67,7 @@ class Row:
     effect: str | None
     what: str
     why: str
+    then: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +96,11 @@ class Plan:
         """How many calls meet each fate."""
         return dict(Counter(row.what for row in self.rows))
 
+    @property
+    def counts_then(self) -> dict[str, int]:
+        """How many calls meet each fate once a model input differs; empty when the cut is known."""
+        return dict(Counter(row.then for row in self.rows if row.then))
+
     def members(self) -> dict[str, object]:
         """As in the JSON document."""
         return {
@@ -110,7 +119,7 @@ class Plan:
 def plan_exact(source: DirectoryRunSource, options: ReplayOptions) -> Plan:
     """The plan of an exact replay: everything is served."""
     if options.is_elsewhere:
-        return _elsewhere(source, options)
+        return _elsewhere(source, options, plan_exact)
     source.index(None)
     there, remarks = _restored(source, options)
     tape = cassettes.build(source) if there is None else there.tape
@@ -136,14 +145,14 @@ def _restored(source: DirectoryRunSource, options: ReplayOptions) -> tuple[Resto
     return there, () if there is None else tuple(Remark(WARNING, "restore", note) for note in there.notes)
 
 
-def _elsewhere(source: DirectoryRunSource, options: ReplayOptions) -> Plan:
+def _elsewhere(source: DirectoryRunSource, replay: ReplayOptions, make: _Make) -> Plan:
     """The plan on the recorded code, or on mapped paths."""
     try:
-        with placed(source, options.code, options.moves, trust=options.trust) as there:
-            found = plan_exact(there.source, options.in_place)
+        with placed(source, replay.code, replay.moves, trust=replay.trust) as there:
+            found = make(there.source, replay.in_place)
             return _with(found, [Remark(FACT, "code", note) for note in there.notes])
     except (CannotRestore, CodeRefused) as problem:
-        return _with(plan_exact(source, options.in_place), [Remark(OBSTACLE, "code", str(problem))])
+        return _with(make(source, replay.in_place), [Remark(OBSTACLE, "code", str(problem))])
 
 
 def plan_regression(source: DirectoryRunSource, options: RegressionOptions) -> Plan:
@@ -151,15 +160,21 @@ def plan_regression(source: DirectoryRunSource, options: RegressionOptions) -> P
 
     Raises:
         BadEdit: An edit cannot be made.
+        BadPin: A record has no call of a pinned tool.
         NoSuchStep: There is no such step to start from.
     """
+    if options.replay.is_elsewhere:
+        wanted = options
+        return _elsewhere(source, options.replay, lambda at, here: plan_regression(at, replace(wanted, replay=here)))
     source.index(None)
     tape = cassettes.build(source)
     there, remarks = _restored(source, replace(options.replay, from_step=options.start or 0))
+    if options.start is not None and (why := unsafe_start(source, options.start)):
+        remarks = (*remarks, Remark(OBSTACLE, "restore", why))
     if remarks and there is None:  # the calls as they would be on the way to there
         options = replace(options, replay=replace(options.replay, prefix=FAST_FORWARD))
     foreseen = foreseen_calls(source, tape, options)
-    rows = [_row(step, what, why) for step, what, why in foreseen.calls]
+    rows = [_row(step, fate.what, fate.why, fate.then) for step, fate in foreseen.calls]
     facts = [Remark(FACT, "open", f"may be reached: {', '.join(foreseen.open_for) or 'nothing'}")]
     facts += [Remark(FACT, "edit", edit.words()) for edit in options.edits]
     return _plan(
@@ -203,9 +218,9 @@ def _with(plan: Plan, remarks: Iterable[Remark]) -> Plan:
     return replace(plan, remarks=tuple(ordered))
 
 
-def _row(step: Step, what: str, why: str) -> Row:
+def _row(step: Step, what: str, why: str, then: str = "") -> Row:
     effect = step.effect.value if step.effect is not None else None
-    return Row(step.n, step.id, step.kind.value, step.name, effect, what, why)
+    return Row(step.n, step.id, step.kind.value, step.name, effect, what, why, then)
 
 
 def _remarks(

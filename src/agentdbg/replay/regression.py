@@ -12,7 +12,7 @@ from typing import Any
 
 from agentdbg.compare.trajectory import called
 from agentdbg.compare.unseen import unseen_in
-from agentdbg.model.records import Effect, Kind, Step
+from agentdbg.model.records import Kind
 from agentdbg.redaction.gate import Gate
 from agentdbg.replay import cassette as cassettes
 from agentdbg.replay.cassette import Cassette
@@ -22,12 +22,13 @@ from agentdbg.replay.intents import Intent
 from agentdbg.replay.moved_run import published_entry
 from agentdbg.replay.outcome import Outcome
 from agentdbg.replay.pinned import Pin, tapes
-from agentdbg.replay.policy import Deed, Match, Situation, Stage, rule
+from agentdbg.replay.placed import CodeRefused, placed
 from agentdbg.replay.prefix import cut_before
 from agentdbg.replay.publishing import publish
-from agentdbg.replay.regression_lane import Arrangement, Lane, Person, facts_of, routes, run_lane
+from agentdbg.replay.recorded_code import CannotRestore
+from agentdbg.replay.regression_lane import Arrangement, Lane, Person, facts_of, run_lane
 from agentdbg.replay.regression_verdict import Sample, judge_sample, with_lineage
-from agentdbg.replay.restore import RESTORE, SKIP, SKIPPED, Restored, in_words, with_edits
+from agentdbg.replay.restore import RESTORE, Restored, in_words, with_edits
 from agentdbg.replay.run import ReplayOptions, ReplayRefused, Scratch, never_started, obstacles_to, restored_at
 from agentdbg.replay.sandbox import Sandbox
 from agentdbg.replay.spec import mapping
@@ -61,38 +62,6 @@ class RegressionOptions:
     person: Person | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Foreseen:
-    """Attributes:
-    open_for: What may be reached.
-    calls: Each recorded call, what happens to it, and why.
-    """
-
-    open_for: tuple[str, ...]
-    calls: tuple[tuple[Step, str, str], ...]
-
-
-def foreseen_calls(source: DirectoryRunSource, tape: Cassette, options: RegressionOptions) -> Foreseen:
-    """The policy table's answer to every recorded call.
-
-    Raises:
-        BadEdit: An edit cannot be made.
-        BadPin: A record has no call of a pinned tool.
-        NoSuchStep: There is no such step to start from.
-        ReplayRefused: The state cannot be restored there.
-    """
-    there = _restored(source, options)
-    arrangement = _arranged(source, tape if there is None else there.tape, options, there)
-    open_for = (*routes(source), *(options.sandbox.hosts if options.sandbox is not None else ()))
-    skipped = () if there is None else there.skipped
-    found = [(step, SKIP, SKIPPED) for step in skipped]
-    for call in arrangement.tape.calls:
-        step = source.step_by_id(call.step)
-        if step is not None:
-            found.append((step, *_foreseen(step, call.ended is None, arrangement, options)))
-    return Foreseen(open_for, tuple(found))
-
-
 def regression(source: DirectoryRunSource, options: RegressionOptions, watch: Watch | None = None) -> Outcome:
     """Run the present code from a checkpoint on: the control lane, then samples until the verdict is decided.
 
@@ -103,6 +72,8 @@ def regression(source: DirectoryRunSource, options: RegressionOptions, watch: Wa
         NoSuchStep: There is no such step to start from.
     """
     source.index(None)
+    if options.replay.is_elsewhere:
+        return _elsewhere(source, options, watch)
     summary = source.summary()
     startable = any(mapping(mapping(summary.meta.get("entry")).get(name)) for name in ("callable", "launch"))
     if startable and not options.replay.trust and not is_trusted(source):
@@ -110,17 +81,37 @@ def regression(source: DirectoryRunSource, options: RegressionOptions, watch: Wa
             f"run {summary.run_id} was not recorded by this user, so its code is not started; "
             "look at it with 'show', then say --trust"
         )
-    if options.start is not None:
-        _refuse_unsafe(source, options.start)
+    if options.start is not None and (why := unsafe_start(source, options.start)):
+        raise ReplayRefused(why)
     obstacles = obstacles_to(source)
-    there = _restored(source, options)
+    there = restored_for(source, options)
     tape = cassettes.build(source) if there is None else there.tape
     if obstacles or tape.missing:
         return _cannot(summary.run_id, obstacles, tape, options)
-    return _Regression(source, _arranged(source, tape, options, there), options, watch).outcome()
+    return _Regression(source, arranged(source, tape, options, there), options, watch).outcome()
 
 
-def _restored(source: DirectoryRunSource, options: RegressionOptions) -> Restored | None:
+def _elsewhere(source: DirectoryRunSource, options: RegressionOptions, watch: Watch | None) -> Outcome:
+    """On the recorded code, or on mapped paths."""
+    replay = options.replay
+    try:
+        with placed(source, replay.code, replay.moves, trust=replay.trust) as there:
+            found = regression(there.source, replace(options, replay=replay.in_place), watch)
+            return replace(found, notes=(*there.notes, *found.notes))
+    except CodeRefused as problem:
+        raise ReplayRefused(str(problem)) from problem
+    except CannotRestore as problem:
+        words = f"the recorded code: {problem}"
+        return Outcome(source.summary().run_id, "not_replayable", words, mode="regression", edits=_edits(options))
+
+
+def restored_for(source: DirectoryRunSource, options: RegressionOptions) -> Restored | None:
+    """The checkpoint that is restored, if one is.
+
+    Raises:
+        NoSuchStep: There is no such step.
+        ReplayRefused: Its state cannot be restored there.
+    """
     return restored_at(source, replace(options.replay, from_step=options.start or 0))
 
 
@@ -133,19 +124,20 @@ def _cannot(run_id: str, obstacles: Sequence[str], tape: Cassette, options: Regr
     )
 
 
-def _refuse_unsafe(source: DirectoryRunSource, start: int) -> None:
-    """*Can resume = no* refuses a regression from there; undeclared does not."""
+def unsafe_start(source: DirectoryRunSource, start: int) -> str:
+    """Why nothing may go on from a step: *can resume = no* refuses that, undeclared does not; empty where it may."""
     before = [step for step in source.steps() if step.kind is Kind.CHECKPOINT and step.n <= start]
-    if before and before[-1].attrs.get("can_resume") is False:
-        reasons = before[-1].attrs.get("unsafe_reasons")
-        words = "; ".join(map(str, reasons)) if isinstance(reasons, list) and reasons else "no reason is given"
-        raise ReplayRefused(
-            f"step {start} lies behind checkpoint {before[-1].name} (step {before[-1].n}), which declares that nothing "
-            f"may go on from there: {words}; start earlier, or replay it --exact"
-        )
+    if not before or before[-1].attrs.get("can_resume") is not False:
+        return ""
+    reasons = before[-1].attrs.get("unsafe_reasons")
+    words = "; ".join(map(str, reasons)) if isinstance(reasons, list) and reasons else "no reason is given"
+    return (
+        f"step {start} lies behind checkpoint {before[-1].name} (step {before[-1].n}), which declares that nothing "
+        f"may go on from there: {words}; start earlier, or replay it --exact"
+    )
 
 
-def _arranged(
+def arranged(
     source: DirectoryRunSource, tape: Cassette, options: RegressionOptions, there: Restored | None
 ) -> Arrangement:
     """Edits made, pins read, the cut found.
@@ -174,42 +166,6 @@ def _arranged(
         options.person,
         there,
     )
-
-
-def _foreseen(step: Step, in_doubt: bool, arrangement: Arrangement, options: RegressionOptions) -> tuple[str, str]:
-    """The table's answer to a recorded call that is made again as it was; what only the program knows is left open."""
-    stage = Stage.AFTER
-    if arrangement.prefix is None:
-        stage = Stage.BEFORE
-    elif step.id in arrangement.prefix:
-        stage = Stage.PREFIX
-    if step.id in arrangement.edited:
-        return Deed.SERVE.value, "its outcome was edited"
-    case = Situation(
-        kind=step.kind,
-        effect=step.effect,
-        stage=stage,
-        match=Match.SAME,
-        in_doubt=in_doubt,
-        settles=True,
-        sandboxed=options.sandbox is not None and step.name in options.sandbox.tools,
-        key_holds=step.idempotency_key is not None,
-        pinned=step.name in arrangement.pins,
-    )
-    ruling = rule(case)
-    if stage is not Stage.BEFORE:
-        return ruling.deed.value, f"{ruling.reason}{_else(step, case)}"
-    after = rule(replace(case, stage=Stage.AFTER))
-    later = f"; once a model input differs, {after.deed.value}: {after.reason}{_else(step, case)}"
-    return ruling.deed.value, f"{ruling.reason}{later}"
-
-
-def _else(step: Step, case: Situation) -> str:
-    """What happens to a write with other arguments."""
-    writes = step.kind in (Kind.TOOL, Kind.HTTP) and step.effect not in (Effect.NONE, Effect.READ)
-    if not writes or case.stage is Stage.PREFIX or case.pinned:
-        return ""
-    return "; with other arguments its dry run if it has one, else refused"
 
 
 def _edits(options: RegressionOptions) -> tuple[Mapping[str, object], ...]:

@@ -48,20 +48,31 @@ def sandbox(name: str, project_dir: str | None = None) -> Sandbox:
     Raises:
         BadSandbox: There is none of that name, or it cannot be used.
     """
-    found: Mapping[str, object] | None = None
-    places = (str(config_dir(os.environ) / "config.toml"), os.path.join(project_dir or ".", PROJECT_FILE))
-    known: set[str] = set()
-    for place in places:
-        entries, problem = read_file(place)
-        if problem:
-            raise BadSandbox(f"{place}: {problem}")
-        declared = _declared(entries)
-        known.update(declared)
-        found = declared.get(name, found)
+    known = _all(project_dir)
+    found = known.get(name)
     if found is None:
         there = f"there is {', '.join(sorted(known))}" if known else "none is declared"
         raise BadSandbox(f"no sandbox {name}: {there}; declare [sandbox.{name}] with env, hosts and tools")
     return _made(name, found)
+
+
+def sandbox_names(project_dir: str | None = None) -> list[str]:
+    """The names of all that are declared.
+
+    Raises:
+        BadSandbox: A settings file cannot be read.
+    """
+    return sorted(_all(project_dir))
+
+
+def _all(project_dir: str | None) -> dict[str, dict[str, object]]:
+    found: dict[str, dict[str, object]] = {}
+    for place in (str(config_dir(os.environ) / "config.toml"), os.path.join(project_dir or ".", PROJECT_FILE)):
+        entries, problem = read_file(place)
+        if problem:
+            raise BadSandbox(f"{place}: {problem}")
+        found.update(_declared(entries))
+    return found
 
 
 def _declared(entries: Mapping[str, object]) -> dict[str, dict[str, object]]:

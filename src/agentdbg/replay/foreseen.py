@@ -1,0 +1,94 @@
+"""The policy table's answer to every recorded call, before anything is run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from agentdbg.model.records import Effect, Kind, Step
+from agentdbg.replay.cassette import Cassette
+from agentdbg.replay.policy import Deed, Match, Situation, Stage, rule
+from agentdbg.replay.regression import RegressionOptions, arranged, restored_for
+from agentdbg.replay.regression_lane import Arrangement, routes
+from agentdbg.replay.restore import SKIP, SKIPPED
+from agentdbg.store.reader import DirectoryRunSource
+
+
+@dataclass(frozen=True, slots=True)
+class Fate:
+    """What happens to a recorded call.
+
+    Attributes:
+        then: What happens to it instead once a model input differs; empty when the cut is known.
+        why: The reason of ``then``, else of ``what``.
+    """
+
+    what: str
+    why: str
+    then: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Foreseen:
+    """Attributes:
+    open_for: What may be reached.
+    calls: Each recorded call and what happens to it.
+    """
+
+    open_for: tuple[str, ...]
+    calls: tuple[tuple[Step, Fate], ...]
+
+
+def foreseen_calls(source: DirectoryRunSource, tape: Cassette, options: RegressionOptions) -> Foreseen:
+    """The policy table's answer to every recorded call.
+
+    Raises:
+        BadEdit: An edit cannot be made.
+        BadPin: A record has no call of a pinned tool.
+        NoSuchStep: There is no such step to start from.
+        ReplayRefused: The state cannot be restored there.
+    """
+    there = restored_for(source, options)
+    arrangement = arranged(source, tape if there is None else there.tape, options, there)
+    open_for = (*routes(source), *(options.sandbox.hosts if options.sandbox is not None else ()))
+    skipped = () if there is None else there.skipped
+    found = [(step, Fate(SKIP, SKIPPED)) for step in skipped]
+    for call in arrangement.tape.calls:
+        step = source.step_by_id(call.step)
+        if step is not None:
+            found.append((step, _foreseen(step, call.ended is None, arrangement, options)))
+    return Foreseen(open_for, tuple(found))
+
+
+def _foreseen(step: Step, in_doubt: bool, arrangement: Arrangement, options: RegressionOptions) -> Fate:
+    """The table's answer to a recorded call that is made again as it was; what only the program knows is left open."""
+    stage = Stage.AFTER
+    if arrangement.prefix is None:
+        stage = Stage.BEFORE
+    elif step.id in arrangement.prefix:
+        stage = Stage.PREFIX
+    if step.id in arrangement.edited:
+        return Fate(Deed.SERVE.value, "its outcome was edited")
+    case = Situation(
+        kind=step.kind,
+        effect=step.effect,
+        stage=stage,
+        match=Match.SAME,
+        in_doubt=in_doubt,
+        settles=True,
+        sandboxed=options.sandbox is not None and step.name in options.sandbox.tools,
+        key_holds=step.idempotency_key is not None,
+        pinned=step.name in arrangement.pins,
+    )
+    ruling = rule(case)
+    if stage is not Stage.BEFORE:
+        return Fate(ruling.deed.value, f"{ruling.reason}{_else(step, case)}")
+    after = rule(replace(case, stage=Stage.AFTER))
+    return Fate(ruling.deed.value, f"{after.reason}{_else(step, case)}", after.deed.value)
+
+
+def _else(step: Step, case: Situation) -> str:
+    """What happens to a write with other arguments."""
+    writes = step.kind in (Kind.TOOL, Kind.HTTP) and step.effect not in (Effect.NONE, Effect.READ)
+    if not writes or case.stage is Stage.PREFIX or case.pinned:
+        return ""
+    return "; with other arguments its dry run if it has one, else refused"
