@@ -46,6 +46,7 @@ def main():
 
 main()
 """
+LONGEST = 300
 TEMPERATURES = ("0", "0.9")
 
 pytestmark = pytest.mark.real_model
@@ -63,8 +64,8 @@ class Shop:
         done = agentdbg(*self.options, *words, temperature, cwd=place)
         assert done.returncode == 0, done.stderr
 
-    def replay(self, *options: str, env: dict[str, str] | None = None) -> dict[str, Any]:
-        return document("replay", "letter", *options, *self.options, cwd=self.place, env=env)
+    def replay(self, *options: str) -> dict[str, Any]:
+        return document("replay", "letter", *options, *self.options, cwd=self.place, timeout=LONGEST)
 
     def sorted_letters(self) -> int:
         return len((self.place / "boxes.txt").read_text(encoding="utf-8").splitlines())
@@ -103,7 +104,7 @@ def test_the_first_call_is_asked_again_several_times(shop: Shop) -> None:
     number = next(
         each["step"] for each in document("show", "letter", *shop.options)["steps"] if each["kind"] == "model"
     )
-    found = document("ask", "letter", "--step", str(number), "--samples", "4", "--yes", *shop.options)
+    found = document("ask", "letter", "--step", str(number), "--samples", "4", "--yes", *shop.options, timeout=LONGEST)
     assert len(found["samples"]) == 4
     assert all(each.get("error") is None for each in found["samples"])
 
