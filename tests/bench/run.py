@@ -27,6 +27,7 @@ BENCHMARKS = {
     "imports": "import of the recording side",
     "served_tool": "exact replay, tool calls",
     "served_model": "exact replay, HTTP model calls",
+    "replay": "start of a replay, live calls of a regression",
     "compare": "compare runs, states and prompts",
     "first_frame": "open a big run on a terminal",
     "http": "record one HTTP model call",
