@@ -17,14 +17,15 @@ from pathlib import Path
 from tests.matrix import checks
 from tests.matrix.cells import Cell
 from tests.matrix.scenario import ARGUMENTS, refund_desk
-from tests.support import environments, program, recorded
+from tests.support import environments, kernel, program, recorded
 from tests.support.recorded import Recorded
 from tests.support.replay_lab import tree
 from tests.support.scripted_server import ScriptedServer
 
 PROGRAMS = Path(__file__).with_name("programs")
-REPLAYS = 3
 RUN_ID = "matrix"
+_TOLD = 3
+"""Of a run's replays that are not identical, so many are told in full."""
 
 
 @dataclass(slots=True)
@@ -33,6 +34,8 @@ class Row:
 
     Attributes:
         problems: What was wrong, by part: ``bare``, ``unchanged``, ``record``, ``replay``.
+        layers: What this machine has to hold a replay; every replay but one was held by all of them.
+        replays: How many were made of the variant's runs, and how many of them had nothing wrong.
     """
 
     label: str
@@ -43,6 +46,8 @@ class Row:
     variant: str
     with_versions: dict[str, str]
     problems: dict[str, list[str]] = field(default_factory=dict)
+    layers: tuple[str, ...] = ()
+    replays: tuple[int, int] = (0, 0)
 
     def note(self, part: str, found: list[str]) -> bool:
         """Keep what was wrong with a part; whether nothing was."""
@@ -62,8 +67,15 @@ def results() -> Path:
     return environments.root().parent / "matrix"
 
 
-def run(cell: Cell, variant: str, place: Path) -> Row:
-    """Run a variant and say everything that is wrong; a part that cannot be judged any more is left out."""
+def run(cell: Cell, variant: str, place: Path, times: int) -> Row:
+    """Run a variant and say everything that is wrong; a part that cannot be judged any more is left out.
+
+    Args:
+        cell: The cell.
+        variant: One of its variants.
+        place: An empty directory.
+        times: How often each run is replayed under all layers; once more it is under the audit hook alone.
+    """
     trial = _Trial(cell, variant, place)
     row = trial.row
     with ScriptedServer(default=refund_desk) as server:
@@ -83,7 +95,7 @@ def run(cell: Cell, variant: str, place: Path) -> Row:
         row.note("record", checks.problems(cell, runs, received))
         for found in runs:
             found.source.close()
-        row.note("replay", [problem for name in names for problem in trial.replays(server, name)])
+        row.note("replay", [problem for name in names for problem in trial.replays(server, name, times)])
     return row
 
 
@@ -171,24 +183,29 @@ class _Trial:
         runs = recorded.runs(self.store) if self.store.is_dir() else []
         return sorted(runs, key=lambda run: run.source.summary().started_at or 0)
 
-    def replays(self, server: ScriptedServer, name: str) -> list[str]:
-        """Replay a run against a dead port, the last time against one that counts who knocks."""
+    def replays(self, server: ScriptedServer, name: str, times: int) -> list[str]:
+        """Replay a run against a dead port, the last time of each guard against one that counts who knocks."""
         found: list[str] = []
         before = tree(self.outside)
-        for number in range(1, REPLAYS + 1):
-            with _counting(int(server.url.rpartition(":")[2]), really=number == REPLAYS) as knocks:
-                found += [f"replay {number} of {name}: {problem}" for problem in self._replay(server, name)]
+        port = int(server.url.rpartition(":")[2])
+        held = kernel.layers()
+        guards = [*["auto"] * (times if held else 0), "audit"]
+        self.row.layers = held
+        for number, guard in enumerate(guards, 1):
+            with _counting(port, really=number >= len(guards) - 1) as knocks:
+                wrong = list(self._replay(server, name, guard, held))
             if knocks:
-                found.append(f"replay {number}: {len(knocks)} connections to the server")
+                wrong.append(f"{len(knocks)} connections to the server")
             if (after := tree(self.outside)) != before:
                 changed = sorted(name for name in {*before, *after} if before.get(name) != after.get(name))
-                found.append(f"replay {number} changed {', '.join(changed)}")
-            if found:
-                break
-        return found
+                wrong.append(f"changed {', '.join(changed)}")
+            made, good = self.row.replays
+            self.row.replays = made + 1, good + (not wrong)
+            found += [f"replay {number} of {name}, guard {guard}: {problem}" for problem in wrong]
+        return found[:_TOLD]
 
-    def _replay(self, server: ScriptedServer, name: str) -> Iterator[str]:
-        words = ("--store", self.store, "replay", name, "--exact", "--guard", "audit", "--json")
+    def _replay(self, server: ScriptedServer, name: str, guard: str, held: tuple[str, ...]) -> Iterator[str]:
+        words = ("--store", self.store, "replay", name, "--exact", "--guard", guard, "--json")
         done = program.agentdbg(*words, cwd=self.place, env=self.environment(server))
         try:
             said = json.loads(done.stdout)
@@ -203,6 +220,8 @@ class _Trial:
         least = self.cell.model_calls + len(ARGUMENTS) if self.cell.runs == 1 else 1
         if counts["refused"] or counts["unconsumed"] or counts["served"] < least:
             yield f"identical, but {counts}"
+        if set(said["guard"]) != set(held if guard == "auto" else ("audit",)):
+            yield f"identical, but held by {', '.join(said['guard'])} of {', '.join(held)}"
 
 
 def _bare_problems(ran: _Ran) -> list[str]:
