@@ -3,8 +3,9 @@
     python -m tests.matrix.table                      # print it
     python -m tests.matrix.table --write README.md    # put it between the two marks
 
-A line says how many of its variants were recorded in full with the program's output unchanged, and how many of them
-were replayed exactly; versions are those that were really installed.
+A line says how many of its variants were recorded in full with the program's output unchanged, and how many of the
+replays of all of them were identical and left nothing behind; versions are those that were really installed. Below it
+stands what held the replays.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from tests.matrix.cells import CELLS
 from tests.matrix.runner import results
 
 BEGIN, END = "<!-- matrix -->", "<!-- /matrix -->"
-COLUMNS = ("framework", "version", "Python", "variants", "recorded", "replayed")
+COLUMNS = ("framework", "version", "Python", "variants", "recorded", "identical replays")
 _RECORDED = ("bare", "unchanged", "record")
 _CLIENTS = ("httpx", "httpx2")
 
@@ -42,10 +43,22 @@ def table(found: Iterable[dict[str, Any]]) -> str:
         groups.setdefault((row["label"], _version(row), _minor(row["python"])), []).append(row)
     lines = [_line(COLUMNS), _line(["---"] * len(COLUMNS))]
     lines += [
-        _line([*group, _variants(group_rows), _count(group_rows, *_RECORDED), _count(group_rows, *_RECORDED, "replay")])
+        _line([*group, _variants(group_rows), _count(group_rows, *_RECORDED), _replays(group_rows)])
         for group, group_rows in groups.items()
     ]
     return "\n".join(lines)
+
+
+def layers(found: Iterable[dict[str, Any]]) -> str:
+    """What held the replays, in a sentence; several where it was not the same for all."""
+    held = dict.fromkeys(tuple(row.get("layers", ())) for row in found)
+    return "\n".join(_held(each) for each in held)
+
+
+def _held(layers: Sequence[str]) -> str:
+    if not layers:
+        return "Replays held by the audit hook alone: the machine has no kernel layers."
+    return f"Replays held by {', '.join(layers)}; of each run one by audit alone."
 
 
 def with_table(text: str, made: str) -> str:
@@ -93,6 +106,12 @@ def _count(group: Sequence[dict[str, Any]], *parts: str) -> str:
     return f"{good}/{len(group)}"
 
 
+def _replays(group: Sequence[dict[str, Any]]) -> str:
+    """How many replays were as they should be, of those that were made."""
+    made, good = (sum(row.get("replays", (0, 0))[place] for row in group) for place in (0, 1))
+    return f"{good}/{made}"
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Print the table, or write it into a document. Status 1: a variant is not recorded or not replayed."""
     parser = argparse.ArgumentParser(prog="python -m tests.matrix.table", description=str(__doc__).splitlines()[0])
@@ -100,7 +119,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--rows", type=Path, default=results(), metavar="DIR", help="where the rows are")
     options = parser.parse_args(argv)
     found = rows(options.rows)
-    made = table(found)
+    made = f"{table(found)}\n\n{layers(found)}"
     if options.write is None:
         print(made)
     else:
