@@ -9,7 +9,8 @@ import pytest
 from agentdbg.config.paths import cache_dir
 from agentdbg.model.records import Mode
 from agentdbg.replay.outcome import Outcome
-from agentdbg.replay.run import ReplayOptions, ReplayRefused, exact, plan
+from agentdbg.replay.plan import plan_exact
+from agentdbg.replay.run import ReplayOptions, ReplayRefused, exact
 from agentdbg.store.address import open_store
 from tests.support.git_lab import below_git, commit, git, repository, say
 from tests.support.replay_lab import ReplayLab
@@ -46,9 +47,9 @@ def test_recorded_code_goes_the_recorded_way_where_the_current_code_does_not(lab
     assert str(place) in str(again.summary().meta["entry"])
     again.close()
     source = lab.run()
-    lines = plan(source, _options(lab))
+    remarks = plan_exact(source, _options(lab)).remarks
     source.close()
-    assert lines[0].startswith("! code as recorded")
+    assert any(each.about == "code" and each.text.startswith("code as recorded") for each in remarks)
 
 
 def test_what_cannot_be_put_together_is_not_replayable(lab: ReplayLab) -> None:

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from agentdbg.replay.outcome import Outcome
-from agentdbg.replay.run import ReplayOptions, ReplayRefused, plan
-from agentdbg.store.address import open_store
+from agentdbg.replay.run import ReplayRefused
 from tests.support.replay_lab import ReplayLab, tree
 
 PROGRAM = """\
@@ -126,15 +125,6 @@ def test_missing_bodies_are_named(lab: ReplayLab) -> None:
     assert outcome.verdict == "not_replayable"
     assert "step 5 (call)" in outcome.reason
     assert not any(path.name != "run-1" for path in (lab.store / "runs").iterdir())
-
-
-def test_the_plan_says_what_happens_to_every_call(lab: ReplayLab) -> None:
-    lab.record(PROGRAM)
-    source = lab.run()
-    lines = plan(source, ReplayOptions("audit", 30, False, (), open_store(str(lab.store))))
-    remarks, calls = [each for each in lines if each[0] == "!"], [each for each in lines if each[0] != "!"]
-    assert any(each.endswith("served values are redacted") for each in remarks)
-    assert calls == ["2: tool look: serve the recorded outcome", "5: tool call: serve the recorded outcome"]
 
 
 def test_the_outcome_document_has_every_member(lab: ReplayLab) -> None:

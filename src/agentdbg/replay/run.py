@@ -22,7 +22,6 @@ from agentdbg.replay.moved_run import published_entry
 from agentdbg.replay.outcome import Outcome
 from agentdbg.replay.placed import CURRENT, CodeRefused, placed
 from agentdbg.replay.prefix import NoSuchStep
-from agentdbg.replay.present import differences_from_record
 from agentdbg.replay.publishing import publish
 from agentdbg.replay.recorded_code import CannotRestore
 from agentdbg.replay.restore import FAST_FORWARD, RESTORE, CannotResume, Restored, in_words, restored
@@ -101,33 +100,6 @@ class NotReplayable(Exception):
     """The record does not support an exact replay; the message says why."""
 
 
-def plan(source: DirectoryRunSource, options: ReplayOptions) -> list[str]:
-    """What would happen to every recorded call, one line each; what stands in the way first."""
-    if options.is_elsewhere:
-        return _plan_elsewhere(source, options)
-    lines = [*uncovered_lines(source), *(f"! {problem}" for problem in obstacles_to(source))]
-    tape = _tape(source)
-    lines += [f"! missing: {what}" for what in tape.missing]
-    redacted = sum(1 for body in tape.bodies.values() if "⟦R:".encode() in body)
-    if redacted:
-        lines.append(f"! {redacted} served values are redacted")
-    lines += [f"! {line}" for line in differences_from_record(source, options.env)]
-    for call in tape.calls:
-        step = source.step_by_id(call.step)
-        number = step.n if step is not None else "?"
-        what = "serve the recorded outcome" if call.ended is not None else "the record ends here"
-        lines.append(f"{number}: {call.kind} {call.name}: {what}")
-    return lines
-
-
-def _plan_elsewhere(source: DirectoryRunSource, options: ReplayOptions) -> list[str]:
-    try:
-        with placed(source, options.code, options.moves, trust=options.trust) as there:
-            return [*(f"! {note}" for note in there.notes), *plan(there.source, options.in_place)]
-    except (CannotRestore, CodeRefused) as problem:
-        return [f"! {problem}", *plan(source, options.in_place)]
-
-
 def _exact_elsewhere(source: DirectoryRunSource, options: ReplayOptions, watch: Watch | None) -> Outcome:
     try:
         with placed(source, options.code, options.moves, trust=options.trust) as there:
@@ -137,14 +109,6 @@ def _exact_elsewhere(source: DirectoryRunSource, options: ReplayOptions, watch: 
         raise ReplayRefused(str(problem)) from problem
     except CannotRestore as problem:
         return Outcome(source.summary().run_id, "not_replayable", f"the recorded code: {problem}")
-
-
-def uncovered_lines(source: DirectoryRunSource) -> list[str]:
-    """What the recorded program did outside every call that a replay serves, which the guard has to stop."""
-    effects = [effect for effect in unseen_in(source) if effect.uncovered]
-    lines = [f"! step {each.step.n}: not served: {each.what} ({each.place})" for each in effects[:LISTED]]
-    more = len(effects) - len(lines)
-    return [*lines, f"! and {more:,} more effects that are not served"] if more else lines
 
 
 def exact(source: DirectoryRunSource, options: ReplayOptions, watch: Watch | None = None) -> Outcome:
