@@ -153,7 +153,8 @@ MESSAGES: Final[dict[str, str]] = {
     "error.no_case": "no demo case {case}; there are: {cases}",
     "error.no_step": "run {run} has no step {step}; it has {count} steps",
     "error.no_terminal": "the debugger needs a terminal; 'agentdbg show {run}' prints the run",
-    "error.not_own_format": "run {run} was not recorded by agentdbg, so its code cannot be run again",
+    "error.not_own_format": "run {run} was not recorded by agentdbg, so its code cannot be run again; "
+    "what is possible: open it, diff it, ask one of its model calls again",
     "error.not_packed": "run {run} lies in another tool's file, which travels as it is: pack is for recorded runs",
     "error.store_takes_no_packs": "{store} takes no packs: name a directory with --store",
     "error.taken_for_run": ": '{word}' is no command, so it was taken for a run",

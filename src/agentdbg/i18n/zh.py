@@ -74,6 +74,8 @@ MESSAGES: Final[dict[str, str]] = {
     "error.file_exists": "{path} 已存在:请换一个文件名",
     "error.no_step": "运行 {run} 没有步骤 {step};共有 {count} 步",
     "error.no_terminal": "调试器需要终端;'agentdbg show {run}' 可打印该运行",
+    "error.not_own_format": "运行 {run} 不是由 agentdbg 记录的,无法再次运行其代码;"
+    "可以打开它、比较它,或重新发送其中一次模型调用",
     "error.taken_for_run": ":'{word}' 不是命令,因此被当作运行",
     "export.done": "已导出 {run}({count} 步)到 {path}",
     "flag.done": "已标记 {run}:{reason}",

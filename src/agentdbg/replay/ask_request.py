@@ -31,6 +31,8 @@ from agentdbg.store.protocols import BodyMissing, RunSource
 _KEPT = ("anthropic-version", "anthropic-beta", "openai-organization", "openai-project", "openai-beta")
 _VERSION = ("anthropic-version", "2023-06-01")
 _CHARACTERS_PER_TOKEN = 4
+_NAMED = 8
+"""How many model calls a message names."""
 
 
 class CannotAsk(Exception):
@@ -83,7 +85,7 @@ def recorded_request(source: RunSource, step: Step) -> dict[str, Json]:
         CannotAsk: It is no model call, or its request is not in the record.
     """
     if step.kind is not Kind.MODEL:
-        raise CannotAsk(f"step {step.n} is no model call, but {step.kind} {step.name}")
+        raise CannotAsk(f"step {step.n} is no model call, but {step.kind} {step.name}; {_model_calls(source)}")
     segments = source.segments(step)
     if not segments:
         raise CannotAsk(f"the request of step {step.n} is not in the record")
@@ -95,6 +97,14 @@ def recorded_request(source: RunSource, step: Step) -> dict[str, Json]:
     if not isinstance(body, dict):
         raise CannotAsk(f"the request of step {step.n} is no JSON object")
     return body
+
+
+def _model_calls(source: RunSource) -> str:
+    """The steps that can be asked again, in words."""
+    found = [str(step.n) for step in source.steps() if step.kind is Kind.MODEL]
+    if not found:
+        return "the run has none"
+    return f"model calls are {', '.join(found[:_NAMED])}{', …' if len(found) > _NAMED else ''}"
 
 
 def prepare(
