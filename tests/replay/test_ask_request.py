@@ -88,7 +88,7 @@ def test_what_stays_on_the_server_is_said() -> None:
 
 def test_what_is_no_model_call_cannot_be_asked() -> None:
     source, step = recorded()
-    with pytest.raises(CannotAsk, match="no model call, but .*; model calls are "):
+    with pytest.raises(CannotAsk, match=r"no model call, but .*; model calls are "):
         question((source, replace(step, kind=Kind.TOOL)))
 
 

@@ -65,11 +65,20 @@ def compare(
         stopped: The judged run was ended from outside, so that what it lacks is no difference.
     """
     lost = recorded.summary().status in (RunStatus.LOST, RunStatus.RUNNING)
-    search = _Search(StepJudge(recorded, other, same or ByHash()), lost=lost, stopped=stopped)
+    judge = StepJudge(recorded, other, same or ByHash())
+    search = _Search(judge, end_of(recorded, other), lost=lost, stopped=stopped)
     key = key or step_key
     for pair in pair_lanes(tree(met_steps(recorded.steps())), tree(met_steps(other.steps())), key, key):
         search.lanes(pair)
     return search.result(_run_status(recorded, other) if not lost and not stopped else None)
+
+
+def end_of(recorded: RunSource, other: RunSource) -> str:
+    """That the judged run ended, in words; with the error that ended it and not the recorded one."""
+    error, known = other.summary().error, recorded.summary().error
+    if error is None or (known is not None and known.type == error.type):
+        return "(the run ended)"
+    return f"(the run ended with {error.type}{': ' if error.message else ''}{error.message})"
 
 
 def _run_status(recorded: RunSource, other: RunSource) -> Divergence | None:
@@ -104,6 +113,7 @@ class _Found:
 @dataclass(slots=True)
 class _Search:
     judge: StepJudge
+    end: str
     lost: bool
     stopped: bool
     content: list[_Found] = field(default_factory=list)
@@ -154,7 +164,7 @@ class _Search:
             if self.stopped or self.lost:
                 self.missing.append(a)
                 return None
-            return divergence(a, "$", called(a), "(the run ended)", "order")
+            return divergence(a, "$", called(a), self.end, "order")
         found = self.judge.intent(a, b)
         if found is not None:
             return _left_out(a, b, lane) or found

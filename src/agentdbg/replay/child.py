@@ -27,7 +27,7 @@ from agentdbg.recording.launch.ending import exit_status_text
 from agentdbg.recording.process import recorder
 from agentdbg.recording.start import install as install_seams
 from agentdbg.replay import cassette as cassettes
-from agentdbg.replay import layers, program
+from agentdbg.replay import layers, program, program_error
 from agentdbg.replay.answers import ExactAnswers
 from agentdbg.replay.clock import RecordedDraws
 from agentdbg.replay.control import Aborted, Control, Pauses
@@ -201,15 +201,15 @@ class Replay:
         if self._whole:
             self._end_whole(error)
         elif stop is None and not self._roots:
-            reason = _last_line(error) if error is not None else "the entry point is no agent any more"
+            reason = program_error.in_one_line(error) if error is not None else "the entry point is no agent any more"
             if error is not None:
-                sys.excepthook(type(error), error, error.__traceback__)
+                program_error.show(error)
             self._control.tell({"event": "cannot_start", "reason": f"the program cannot be loaded: {reason}"})
             return 3
         give_up_open()
         said: dict[str, object] = {
             "event": "done" if stop is None or isinstance(stop, Over) else "stopped",
-            "error": _last_line(error) if error is not None else None,
+            "error": program_error.in_one_line(error) if error is not None else None,
             "unpinned": self._draws.unpinned,
             "inspected": self._pauses.inspected,
             "leaky": leaky_modules(),
@@ -236,7 +236,7 @@ class Replay:
             status = error.code if isinstance(error.code, int) else 1
             error = SystemExit(exit_status_text(status))
         elif error is not None:
-            sys.excepthook(type(error), error, error.__traceback__)
+            program_error.show(error)
         if run is not None:
             run.finish("ok" if error is None else "failed", error)
 
@@ -314,12 +314,6 @@ def _ask_platform() -> None:
 def _where() -> str | None:
     here = scope.current()
     return None if here is None else here.parent
-
-
-def _last_line(error: BaseException) -> str:
-    import traceback
-
-    return traceback.format_exception_only(error)[-1].strip()
 
 
 def run_and_end() -> NoReturn:

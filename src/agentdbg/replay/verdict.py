@@ -10,7 +10,7 @@ from typing import Any
 
 from agentdbg.compare.answers import six_answers
 from agentdbg.compare.step_difference import divergence, has_ended
-from agentdbg.compare.trajectory import Divergence, called, compare
+from agentdbg.compare.trajectory import Divergence, called, compare, end_of
 from agentdbg.model.records import Kind, Step
 from agentdbg.replay.cassette import Cassette
 from agentdbg.replay.child_process import ChildReport
@@ -169,7 +169,7 @@ class _Case:
         if at is None and (left_out := self._left_out()):
             if self._done is None and self._report.first("record_ends") is None:
                 return None
-            at = divergence(left_out, "$", called(left_out), "(the run ended)", "order")
+            at = divergence(left_out, "$", called(left_out), end_of(self._recorded, self._replayed), "order")
         if at is not None:
             return _Ruling("diverged", in_words(at), at)
         return _Ruling("recording_ended", self._agreed())
