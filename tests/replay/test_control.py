@@ -205,7 +205,7 @@ def test_the_time_limit_stands_still_while_a_call_is_held(held: float) -> None:
     with ControlPair() as control:
         report, began = ChildReport(), time.monotonic()
         watch = Watching(held)
-        _listen(control, report, began + 0.05, KernelWatch(report, os.getpid(), ()), watch, None)
+        _listen(control, report, began + 0.05, KernelWatch(report.messages.append, os.getpid(), ()), watch, None)
         assert report.timed_out
         assert time.monotonic() - began >= 0.05 + held * 0.8
 

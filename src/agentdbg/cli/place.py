@@ -63,7 +63,7 @@ def warn_of_differences(invocation: Invocation, source: DirectoryRunSource, opti
     """Say before step 1 that something is not as recorded; ``--plan`` lists all of it."""
     from agentdbg.replay.present import differences_from_record
 
-    found = differences_from_record(source, options.env)
+    found = differences_from_record(source, options.env, python=not options.image)
     if found:
         key = "replay.one_differs" if len(found) == 1 else "replay.many_differ"
         invocation.warn([message(key, first=found[0], count=len(found) - 1)])

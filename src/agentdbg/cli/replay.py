@@ -21,7 +21,7 @@ from agentdbg.i18n.catalogue import message
 if TYPE_CHECKING:
     from agentdbg.replay.outcome import Outcome
     from agentdbg.replay.run import ReplayOptions
-    from agentdbg.store.protocols import RunSource
+    from agentdbg.store.protocols import RunSource, RunStore
     from agentdbg.store.reader import DirectoryRunSource
 
 T = TypeVar("T")
@@ -43,6 +43,7 @@ class Asked:
     intents: tuple[str, ...]
     sandbox: str | None
     guard: str
+    image: str | None
     timeout: float | None
     trust: bool
     only_plan: bool
@@ -66,6 +67,7 @@ class Asked:
 @click.option("--map", "moves", multiple=True, metavar="FROM=TO", callback=place.moves, help="Where a path is here.")
 @click.option("--env-file", "env", metavar="F", callback=place.variables, help="Variables; they are not recorded.")
 @click.option("--guard", type=click.Choice(["auto", "audit"]), default="auto", help="Which layers keep effects out.")
+@click.option("--in", "image", metavar="IMAGE", help="Run it in a container without network; needs --exact.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="S", help="Longest time it may take.")
 @click.option("--trust", is_flag=True, help="Run code that you did not record yourself without asking.")
 @click.option("--plan", "only_plan", is_flag=True, help="Print what would happen to every call, and stop.")
@@ -75,26 +77,14 @@ def command(invocation: Invocation, /, **given: Any) -> Status:
     asked = Asked(**given)
     _check(asked)
     from agentdbg.replay import run as engine
+    from agentdbg.replay.container.engines import NoContainer
     from agentdbg.replay.prefix import NoSuchStep
     from agentdbg.replay.publishing import target_of
 
     store = invocation.open_store()
-    seconds = asked.timeout or invocation.settings.seconds("replay.timeout")
-    tolerate = invocation.settings.items("replay.tolerate")
     with closing(invocation.resolve(asked.run, store)) as opened:
         source = _own_format(opened)
-        target = target_of(store)
-        options = engine.ReplayOptions(
-            asked.guard,
-            seconds,
-            asked.trust,
-            tolerate,
-            target,
-            asked.code,
-            asked.moves,
-            asked.env,
-            prefix=asked.prefix,
-        )
+        options = _options(invocation, asked, target_of(store))
         try:
             if asked.regression:
                 from agentdbg.cli.regression import replay
@@ -107,6 +97,8 @@ def command(invocation: Invocation, /, **given: Any) -> Status:
         except engine.ReplayRefused as error:
             raise Trouble(str(error), Status.REFUSED) from error
         except NoSuchStep as error:
+            raise Trouble(str(error), Status.TROUBLE) from error
+        except NoContainer as error:
             raise Trouble(str(error), Status.TROUBLE) from error
         except engine.NotReplayable as error:
             raise Trouble(str(error), Status.NOTHING) from error
@@ -123,6 +115,9 @@ def command(invocation: Invocation, /, **given: Any) -> Status:
 def _check(asked: Asked) -> None:
     if asked.exact == asked.regression:
         raise click.UsageError("say which replay: --exact or --regression")
+    check_image(asked.image, asked.guard)
+    if asked.image is not None and asked.regression:
+        raise click.UsageError("--in needs --exact: a regression replay asks its models over the network")
     if asked.exact:
         for name in _OF_REGRESSION:
             if getattr(asked, name):
@@ -133,6 +128,32 @@ def _check(asked: Asked) -> None:
         raise click.UsageError(f"--from {asked.start}: use the number of a step, or auto")
     if asked.prefix == "restore" and (asked.start in (None, "auto") or not int(str(asked.start))):
         raise click.UsageError("--prefix restore needs --from N: the number of a checkpoint")
+
+
+def _options(invocation: Invocation, asked: Asked, target: RunStore) -> ReplayOptions:
+    from agentdbg.replay.run import ReplayOptions
+
+    return ReplayOptions(
+        asked.guard,
+        asked.timeout or invocation.settings.seconds("replay.timeout"),
+        asked.trust,
+        invocation.settings.items("replay.tolerate"),
+        target,
+        asked.code,
+        asked.moves,
+        asked.env,
+        prefix=asked.prefix,
+        image=asked.image or "",
+        engine=invocation.settings.text("replay.engine") or "",
+    )
+
+
+def check_image(image: str | None, guard: str) -> None:
+    """Refuse an image that is none, or together with ``--guard audit``."""
+    if image is not None and (not image.strip() or image.startswith("-")):
+        raise click.UsageError(f"--in {image or repr(image)}: say the name of an image")
+    if image is not None and guard == "audit":
+        raise click.UsageError("--in brings layers of its own: leave --guard audit out")
 
 
 def _exact(invocation: Invocation, source: DirectoryRunSource, asked: Asked, options: ReplayOptions) -> Outcome | None:

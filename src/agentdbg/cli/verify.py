@@ -11,6 +11,7 @@ from agentdbg.cli.commands import Verb
 from agentdbg.cli.errors import Status, Trouble
 from agentdbg.cli.invocation import Invocation
 from agentdbg.cli.output import console, print_document, print_table, text
+from agentdbg.cli.replay import check_image
 from agentdbg.debugging.document import duration_words
 from agentdbg.i18n.catalogue import message
 
@@ -28,6 +29,7 @@ _STATUS = {"passed": Status.SAME, "failed": Status.DIFFERS, "dropped": Status.DI
 @click.option("--seed", metavar="S", help="Which ones; another one every day by default.")
 @click.option("--keep", is_flag=True, help="Keep identical replays too, not failures alone.")
 @click.option("--guard", type=click.Choice(["auto", "audit"]), default="auto", help="Which layers keep effects out.")
+@click.option("--in", "image", metavar="IMAGE", help="Run them in containers without network.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="S", help="Longest time for one run.")
 @click.option("--trust", is_flag=True, help="Run code that you did not record yourself too.")
 @click.pass_obj
@@ -37,6 +39,7 @@ def command(
     seed: str | None,
     keep: bool,
     guard: str,
+    image: str | None,
     timeout: float | None,
     trust: bool,
 ) -> Status:
@@ -51,7 +54,9 @@ def command(
     store = invocation.open_store()
     seconds = timeout or invocation.settings.seconds("replay.timeout")
     tolerate = invocation.settings.items("replay.tolerate")
-    options = ReplayOptions(guard, seconds, trust, tolerate, target_of(store))
+    check_image(image, guard)
+    engine = invocation.settings.text("replay.engine") or ""
+    options = ReplayOptions(guard, seconds, trust, tolerate, target_of(store), image=image or "", engine=engine)
     found = _verified(invocation, store, options, sample, seed, keep)
     invocation.status = _STATUS[found.verdict]
     if invocation.json:
@@ -64,6 +69,7 @@ def command(
 def _verified(
     invocation: Invocation, store: RunStore, options: ReplayOptions, sample: int, seed: str | None, keep: bool
 ) -> Verification:
+    from agentdbg.replay.container.engines import NoContainer
     from agentdbg.replay.verify import ReplayRefused, default_seed, verify
 
     out = console(invocation, stderr=True)
@@ -78,6 +84,8 @@ def _verified(
             return verify(store, options, sample=sample, seed=seed or default_seed(), keep=keep, began=began)
         except ReplayRefused as problem:
             raise Trouble(str(problem), Status.REFUSED) from problem
+        except NoContainer as problem:
+            raise Trouble(str(problem), Status.TROUBLE) from problem
 
 
 def _print(invocation: Invocation, found: Verification) -> None:

@@ -95,6 +95,13 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "Files whose content and hash are not recorded: patterns over paths and names",
     ),
     Setting("replay.tolerate", "AGENTDBG_TOLERATE", (), "list", "Ambient effects that stay blocked but are no refusal"),
+    Setting(
+        "replay.engine",
+        "AGENTDBG_CONTAINER_ENGINE",
+        "",
+        "text",
+        "Container engine for --in: docker, podman, nerdctl or a path; empty takes the first that runs",
+    ),
     Setting("replay.timeout", "AGENTDBG_REPLAY_TIMEOUT", 300.0, "seconds", "Longest time a replay may take"),
     Setting(
         "ask.timeout", "AGENTDBG_ASK_TIMEOUT", 120.0, "seconds", "Longest time that one answer of a model may take"

@@ -21,6 +21,7 @@ from agentdbg.replay.kernel_watch import KernelWatch
 GRACE_S = 0.3
 """How long a program may go on after its replay is over: to unwind, not to try again."""
 EXIT_S = 2.0
+EXIT_ELSEWHERE_S = 5.0
 LOOK_S = 0.1
 """So often it is looked whether a kernel layer has stopped something."""
 LOG_BYTES = 64 * 1024
@@ -95,6 +96,16 @@ class ControlPair:
         self.theirs.close()
 
 
+class Starter(Protocol):
+    """Starts the child in another place than directly below this process, and ends it there."""
+
+    def start(self, channel: int) -> subprocess.Popen[bytes]:
+        """Start it: what is returned speaks over that descriptor and writes what the program prints to ``stderr``."""
+
+    def end(self, client: subprocess.Popen[bytes], report: ChildReport, patience: float) -> int:
+        """Wait for the end for some seconds, then see to it; returns the child's exit status."""
+
+
 def run_child(
     command: Sequence[str],
     control: ControlPair,
@@ -105,6 +116,7 @@ def run_child(
     tolerate: Sequence[str] = (),
     watch: Watch | None = None,
     parent: Parent | None = None,
+    starter: Starter | None = None,
 ) -> ChildReport:
     """Run the child to its end, or to the end of its time.
 
@@ -117,31 +129,42 @@ def run_child(
         tolerate: Patterns of effects that are no refusal when a kernel layer stops them.
         watch: Follows the replay.
         parent: Answers what a regression replay asks.
+        starter: Starts it elsewhere, with a command, a directory and variables that it knows already.
     """
     report = ChildReport()
     deadline = time.monotonic() + timeout
-    child = subprocess.Popen(
+    theirs = control.theirs.fileno()
+    child = _start(command, theirs, cwd, env) if starter is None else starter.start(theirs)
+    control.theirs.close()
+    log = _Log(child.stdout if starter is None else child.stderr, watch)
+    try:
+        reach = None if parent is None else parent.may_connect
+        kernel = None if starter is not None else KernelWatch(report.messages.append, child.pid, tolerate, reach)
+        _listen(control, report, deadline, kernel, watch, parent)
+    except KeyboardInterrupt:
+        report.messages.append({"event": "aborted"})
+    finally:
+        patient = not report.timed_out and (report.said_last or not report.is_over())
+        if starter is None:
+            report.exit_code = _end(child, patient=patient)
+        else:
+            report.exit_code = starter.end(child, report, EXIT_ELSEWHERE_S if patient else 0.0)
+        _hear_out(control, report)
+        report.log = log.text()
+    return report
+
+
+def _start(command: Sequence[str], channel: int, cwd: str, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         cwd=cwd,
         env=dict(env),
-        pass_fds=(control.theirs.fileno(),),
+        pass_fds=(channel,),
         start_new_session=True,
     )
-    control.theirs.close()
-    log = _Log(child.stdout, watch)
-    try:
-        kernel = KernelWatch(report, child.pid, tolerate, None if parent is None else parent.may_connect)
-        _listen(control, report, deadline, kernel, watch, parent)
-    except KeyboardInterrupt:
-        report.messages.append({"event": "aborted"})
-    finally:
-        report.exit_code = _end(child, patient=not report.timed_out and (report.said_last or not report.is_over()))
-        _hear_out(control, report)
-        report.log = log.text()
-    return report
 
 
 class _Log:
@@ -173,7 +196,7 @@ def _listen(
     control: ControlPair,
     report: ChildReport,
     deadline: float,
-    kernel: KernelWatch,
+    kernel: KernelWatch | None,
     watch: Watch | None,
     parent: Parent | None,
 ) -> None:
@@ -216,10 +239,14 @@ def _listen(
 
 
 def _answer(
-    message: Mapping[str, Any], control: ControlPair, report: ChildReport, kernel: KernelWatch, parent: Parent | None
+    message: Mapping[str, Any],
+    control: ControlPair,
+    report: ChildReport,
+    kernel: KernelWatch | None,
+    parent: Parent | None,
 ) -> float | None:
     """Answer what the child waits for; returns the seconds that a person took, or ``None`` when it cannot go on."""
-    if message.get("event") == "kernel":
+    if message.get("event") == "kernel" and kernel is not None:
         if kernel.take_over(message):
             control.ours.sendall(b"g")
         elif report.first("no_kernel"):
@@ -231,13 +258,6 @@ def _answer(
         control.send({**parent.reply(message), "do": "reply", "ask": message["ask"]})
         return time.monotonic() - began
     return 0.0
-
-
-def _replied(control: ControlPair, parent: Parent, message: Mapping[str, Any]) -> float:
-    """Answer what a regression replay asks; returns how many seconds that took."""
-    began = time.monotonic()
-    control.send({**parent.reply(message), "do": "reply", "ask": message["ask"]})
-    return time.monotonic() - began
 
 
 def _tell(watch: Watch, report: ChildReport, told: int) -> int:

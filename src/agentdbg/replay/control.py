@@ -100,12 +100,17 @@ class Control:
         while len(self._mark) < MARK and (more := os.read(fd, MARK - len(self._mark))):
             self._mark += more
 
-    def tell(self, message: Mapping[str, object]) -> None:
-        """Send one message; a parent that is gone is no reason to fail."""
+    def tell(self, message: Mapping[str, object], descriptor: int | None = None) -> None:
+        """Send one message, with a descriptor or without; a parent that is gone is no reason to fail."""
         line = self._mark + json.dumps(message, default=str).encode() + b"\n"
         with self._lock, suppress(OSError):  # the parent ended first, or the program has closed what is not its own
             if not os.path.samestat(os.fstat(self._fd), self._channel):
                 return  # another file under this number
+            if descriptor is not None:
+                import socket
+
+                with socket.socket(fileno=os.dup(self._fd)) as channel:
+                    line = line[socket.send_fds(channel, [line], [descriptor]) :]
             while line:
                 line = line[os.write(self._fd, line) :]
 

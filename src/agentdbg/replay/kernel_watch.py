@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from agentdbg.replay.child_report import ChildReport
 from agentdbg.replay.kernel.paths import OPEN_ALREADY
 from agentdbg.replay.kernel.supervisor import Asked, Supervisor, take_listener
 
@@ -33,37 +32,41 @@ class KernelWatch:
 
     def __init__(
         self,
-        report: ChildReport,
+        tell: Callable[[dict[str, Any]], None],
         pid: int,
         tolerate: Sequence[str],
         may_connect: Callable[[str], bool] | None = None,
     ) -> None:
         self._pid = pid
         self._may_connect = may_connect
-        self._report = report
+        self._tell = tell
         self._tolerate = (*_HARMLESS, *tolerate)
         self._contained: tuple[str, ...] = ()
         self._known: set[tuple[str, str, str]] = set()
         self._told: Counter[str] = Counter()
 
-    def take_over(self, message: Mapping[str, Any]) -> bool:
+    def take_over(self, message: Mapping[str, Any], sent: int | None = None) -> bool:
         """Answer from now on for the child that sent ``message``, and waits; a second time is no child's of ours.
+
+        Args:
+            message: What it says of its layers.
+            sent: The listener, where the child has sent it along.
 
         Returns:
             Whether the child is held; if not, it must not go on.
         """
-        listener = message.get("listener")
+        listener = message.get("listener") if sent is None else sent
         if self._contained or not isinstance(listener, int):
             return False
         self._contained = tuple(str(place) for place in message.get("contained") or ())
         writable = (*self._contained, *_DEVICES)
         try:
-            taken = take_listener(self._pid, listener)
+            taken = take_listener(self._pid, listener) if sent is None else listener
         except OSError as problem:
             reason = f"seccomp's questions do not reach this process: {problem.strerror}"
-            self._report.messages.append({"event": "no_kernel", "reason": reason})
+            self._tell({"event": "no_kernel", "reason": reason})
             return False
-        alone = "network namespace" in (message.get("layers") or ())
+        alone = message.get("alone") is True
         Supervisor(taken, writable, self._looked_at, lambda path, pid: False, self._may_connect, alone=alone).start()
         return True
 
@@ -77,7 +80,7 @@ class KernelWatch:
             return
         self._known.add(key)
         self._told[kind] += 1
-        self._report.messages.append(told)
+        self._tell(told)
 
     def _message(self, asked: Asked) -> dict[str, object]:
         if asked.allowed:

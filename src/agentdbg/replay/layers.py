@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import queue
 import shutil
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, Protocol
 
 from agentdbg.replay.kernel import call_filter, calls, capabilities, landlock, namespaces
 
@@ -18,14 +20,20 @@ class NoKernelGuard(Exception):
     """A layer that an exact replay needs is not to be had here; the message says which and why."""
 
 
-def enter(
-    spec: Mapping[str, Any], tell: Callable[[Mapping[str, object]], None], wait: Callable[[], object]
-) -> list[str]:
+class Tell(Protocol):
+    """Sends a message to the parent."""
+
+    def __call__(self, message: Mapping[str, object], descriptor: int | None = None, /) -> None:
+        """Send it, with a descriptor or without."""
+
+
+def enter(spec: Mapping[str, Any], tell: Tell, wait: Callable[[], object]) -> list[str]:
     """Put the layers in place.
 
     Args:
         spec: ``scratch``, ``cwd``, ``views`` (folder, upper, work each), ``start_files`` (path, content each), and
-            ``network``: it stays, the parent judges each address.
+            ``network``: it stays, the parent judges each address. ``box``: of a container that holds already,
+            ``folders`` and ``held``; what it does not let us lay is left out then, and said.
         tell: Sends a message to the parent, which takes the filter's listener over.
         wait: Returns when the parent has it.
 
@@ -35,7 +43,9 @@ def enter(
     Raises:
         NoKernelGuard: There is no Landlock, or no seccomp.
     """
-    calls.prepare()
+    if spec.get("box"):
+        return _enter_in_box(spec, spec["box"], tell, wait)
+    _prepare()
     closed = not spec.get("network")
     held, folders = _namespaces(spec, closed=closed)
     _put_start_files(spec.get("start_files") or [], folders)
@@ -50,10 +60,81 @@ def enter(
     if listener is None:  # an effect could be stopped without a word, and the program go on as if it had not been
         raise NoKernelGuard("seccomp cannot ask here which call it is")
     held += [f"landlock {abi}", "seccomp"]
-    tell({"event": "kernel", "listener": listener, "pid": os.getpid(), "layers": held, "contained": contained})
+    tell(
+        {
+            "event": "kernel",
+            "listener": listener,
+            "pid": os.getpid(),
+            "layers": held,
+            "contained": contained,
+            "alone": "network namespace" in held,
+        }
+    )
     wait()
     os.close(listener)
     return contained
+
+
+def _enter_in_box(spec: Mapping[str, Any], box: Mapping[str, Any], tell: Tell, wait: Callable[[], object]) -> list[str]:
+    """Within a container: its mounts and its network are the views and the namespace."""
+    folders = [str(place) for place in box["folders"]]
+    _put_start_files(spec.get("start_files") or [], folders)
+    os.chdir(spec["cwd"])
+    contained = [str(spec["scratch"]), *folders]
+    held, lacking = [str(layer) for layer in box["held"]], {}
+    listener: int | None = None
+    with _Messenger(tell) as messenger:
+        try:
+            _prepare()
+            held.append(f"landlock {landlock.restrict([*contained, *_ALWAYS_WRITABLE])}")
+        except (OSError, NoKernelGuard) as problem:
+            lacking["landlock"] = str(getattr(problem, "strerror", None) or problem)
+        try:
+            listener = call_filter.install(listened=True, alone=False)
+        except (OSError, calls.KernelRefused) as problem:
+            lacking["seccomp"] = str(getattr(problem, "strerror", None) or problem)
+        if listener is not None:
+            held.append("seccomp")
+        told = {"event": "kernel", "layers": held, "lacking": lacking, "contained": contained, "alone": True}
+        messenger.send(told, listener)
+    wait()
+    if listener is not None:
+        os.close(listener)
+    return contained
+
+
+class _Messenger:
+    """A thread from before the filter: what it sends is not asked about, as there is nobody yet who could answer."""
+
+    def __init__(self, tell: Tell) -> None:
+        self._tell = tell
+        self._told: queue.SimpleQueue[tuple[Mapping[str, object], int | None] | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._run)
+
+    def send(self, message: Mapping[str, object], descriptor: int | None) -> None:
+        """Send a message, and perhaps a descriptor."""
+        self._told.put((message, descriptor))
+
+    def __enter__(self) -> _Messenger:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._told.put(None)
+        self._thread.join()
+
+    def _run(self) -> None:
+        while (told := self._told.get()) is not None:
+            self._tell(*told)
+
+
+def _prepare() -> None:
+    """Load what the layers need. Raises NoKernelGuard where they are not built for this machine."""
+    try:
+        calls.machine()
+    except calls.KernelRefused as problem:
+        raise NoKernelGuard(str(problem)) from problem
+    calls.prepare()
 
 
 def _namespaces(spec: Mapping[str, Any], *, closed: bool) -> tuple[list[str], list[str]]:

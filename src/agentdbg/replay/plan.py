@@ -208,7 +208,8 @@ def _plan(
         words = "this user did not record the run: its code is started only when it is trusted (--trust)"
         remarks = (Remark(OBSTACLE, "trust", words), *remarks)
     run_id = source.summary().run_id
-    return _with(Plan(run_id, mode, options.guard, start, _command(source), trusted, (), tuple(rows)), remarks)
+    guard = f"container of {options.image}, without network" if options.image else options.guard
+    return _with(Plan(run_id, mode, guard, start, _command(source, options.image), trusted, (), tuple(rows)), remarks)
 
 
 def _with(plan: Plan, remarks: Iterable[Remark]) -> Plan:
@@ -239,7 +240,7 @@ def _remarks(
     if redacted := sum(1 for body in tape.bodies.values() if _PLACEHOLDER in body):
         got = ": a live model gets the placeholders" if live else ""
         yield Remark(WARNING, "redacted", f"{redacted} served values are redacted{got}")
-    for text in differences_from_record(source, options.env):
+    for text in differences_from_record(source, options.env, python=not options.image):
         yield Remark(WARNING, "differs", text)
     if options.guard == "audit":
         yield Remark(WARNING, "guard", "the audit hook alone: code below Python is not held")
@@ -255,7 +256,7 @@ def _start_state(source: DirectoryRunSource, options: ReplayOptions) -> Iterator
         yield Remark(WARNING, "start state", f"{len(found.files)} files that it wrote are not put back: no views")
 
 
-def _command(source: DirectoryRunSource) -> str:
+def _command(source: DirectoryRunSource, image: str) -> str:
     entry = mapping(source.summary().meta.get("entry"))
     target, launch = mapping(entry.get("callable")), mapping(entry.get("launch"))
     words = [str(word) for word in cast("list[Json]", launch.get("argv") or entry.get("argv") or [])]
@@ -266,4 +267,4 @@ def _command(source: DirectoryRunSource) -> str:
         what = " ".join([str(launch.get("target") or ""), *words[1:]]).strip()
     else:
         return "nothing: the record has no entry point"
-    return f"{what}, with {interpreter(source)}"
+    return f"{what}, with {f'the Python of {image}' if image else interpreter(source)}"

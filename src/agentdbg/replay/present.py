@@ -39,18 +39,21 @@ _SECTION: Final = re.compile(r"^diff --git a/(.+?) b/\1$", re.MULTILINE)
 _INDEX: Final = re.compile(r"^index [0-9a-f]+\.\.([0-9a-f]+)", re.MULTILINE)
 
 
-def differences_from_record(source: DirectoryRunSource, added: Mapping[str, str] | None = None) -> list[str]:
+def differences_from_record(
+    source: DirectoryRunSource, added: Mapping[str, str] | None = None, *, python: bool = True
+) -> list[str]:
     """What is not as recorded, one line each; nothing of what the record does not say.
 
     Args:
         source: The run.
         added: Variables that the replay gets beside this process's own.
+        python: Whether it runs on this machine's Python.
     """
     recorded = recorded_environment(source)
     if not recorded:
         return []
     return [
-        *_versions(source, recorded),
+        *(_versions(source, recorded) if python else ()),
         *_listed(list(_files(source, recorded)), "files"),
         *_variables(recorded, {**os.environ, **(added or {})}),
     ]

@@ -22,7 +22,7 @@ from agentdbg.replay.cleaning import cleaned
 from agentdbg.replay.policy import Stage
 from agentdbg.replay.reach import Reach
 from agentdbg.replay.restore import Restored
-from agentdbg.replay.run import NO_KERNEL_GUARD, ReplayOptions, ReplayRefused
+from agentdbg.replay.run import ReplayOptions, ReplayRefused, no_kernel_guard
 from agentdbg.replay.sandbox import Sandbox
 from agentdbg.replay.spec import (
     child_environment,
@@ -182,7 +182,7 @@ def run_lane(
             watch.attached(channel, scratch / "store" / "runs" / run_id)
         report = _started(source, spec, plan, options, channel, watch, keeper)
     if problem := report.first("no_kernel"):
-        raise ReplayRefused(NO_KERNEL_GUARD.format(reason=problem.get("reason")))
+        raise ReplayRefused(no_kernel_guard(str(problem.get("reason")), exact=False))
     made = scratch / "store" / "runs" / run_id
     kept, problems = made if made.is_dir() else None, start.problems if start is not None else ()
     return Lane(cleaned(report, Gate(enabled=bool(spec["redacting"]))), kept, problems)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -18,6 +19,8 @@ from agentdbg.replay import cassette as cassettes
 from agentdbg.replay.child_process import ChildReport, ControlPair, Watch, run_child
 from agentdbg.replay.child_start import child_command
 from agentdbg.replay.cleaning import cleaned
+from agentdbg.replay.container.box import CHANNEL, Box
+from agentdbg.replay.container.wishes import box_for, members, variables
 from agentdbg.replay.moved_run import published_entry
 from agentdbg.replay.outcome import Outcome
 from agentdbg.replay.placed import CURRENT, CodeRefused, placed
@@ -45,10 +48,7 @@ NO_ENTRY = (
     "the record has no entry point: no @agentdbg.agent call was its root, and it was not started by 'agentdbg record'"
 )
 LISTED = 50
-NO_KERNEL_GUARD = (
-    "the kernel does not hold a replay here ({reason}), so nothing was run: "
-    "say --guard audit to run under the audit hook alone, or --in IMAGE"
-)
+NO_BOX = "the container does not hold a replay ({reason}), so nothing was run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +67,8 @@ class ReplayOptions:
         tags: Tags that the replay gets.
         from_step: Step from which on the replay is looked at; 0: all of it.
         prefix: Way to there: ``fast-forward`` (served) or ``restore`` (from the checkpoint's state).
+        image: Container image that an exact replay is run in; empty: none.
+        engine: Container engine; empty: the first one that answers.
     """
 
     guard: str
@@ -80,6 +82,8 @@ class ReplayOptions:
     tags: Mapping[str, str] = field(default_factory=dict)
     from_step: int = 0
     prefix: str = FAST_FORWARD
+    image: str = ""
+    engine: str = ""
 
     @property
     def is_elsewhere(self) -> bool:
@@ -90,6 +94,13 @@ class ReplayOptions:
     def in_place(self) -> ReplayOptions:
         """The same for a run that has been put in its place."""
         return replace(self, code=CURRENT, moves=())
+
+
+def no_kernel_guard(reason: str, *, exact: bool = True) -> str:
+    """Why nothing was run, and what can be said instead on this platform."""
+    instead = "say --guard audit to run under the audit hook alone"
+    container = ", or --in IMAGE to run it in a container" if exact and sys.platform != "win32" else ""
+    return f"the kernel does not hold a replay here ({reason}), so nothing was run: {instead}{container}"
 
 
 class ReplayRefused(Exception):
@@ -116,6 +127,7 @@ def exact(source: DirectoryRunSource, options: ReplayOptions, watch: Watch | Non
 
     Raises:
         ReplayRefused: It must not be started.
+        NoContainer: The container that was asked for cannot be had.
     """
     source.index(None)
     if options.is_elsewhere:
@@ -225,54 +237,78 @@ def _replay(
     summary = source.summary()
     run_id = f"{summary.run_id[:100]}.exact"
     cassettes.write(tape, str(scratch / "cassette"))
-    kernel = options.guard != "audit"
-    start = start_state(source, working_directory(source, scratch), scratch) if kernel else None
+    cwd = working_directory(source, scratch)
+    start = start_state(source, cwd, scratch) if options.guard != "audit" else None
+    box = box_for(source, options.image, options.engine, start, cwd, scratch) if options.image and start else None
     with ControlPair() as control:
-        theirs = control.theirs.fileno()
-        settings = None if watch is None else watch.settings()
         spec = write_spec(
             source,
             scratch,
             run_id,
             tolerate=options.tolerate,
-            control_fd=theirs,
+            control_fd=control.theirs.fileno() if box is None else CHANNEL,
             start=start,
-            control=settings,
+            control=None if watch is None else watch.settings(),
             restore=None if there is None else there.spec(scratch),
+            box=None if box is None else members(box),
         )
         if watch is not None:
             watch.attached(control, scratch / "store" / "runs" / run_id)
-        report = run_child(
-            child_command(
-                interpreter(source), interpreter_options(mapping(summary.meta.get("entry"))), scratch / "spec.json"
-            ),
-            control,
-            cwd=str(spec["cwd"]),
-            env={**child_environment(source, spec, scratch), **options.env},
-            timeout=options.timeout,
-            tolerate=options.tolerate,
-            watch=watch,
-        )
+        report = _run_child(source, spec, options, control, watch, box)
     if problem := report.first("no_kernel"):
-        raise ReplayRefused(NO_KERNEL_GUARD.format(reason=problem.get("reason")))
+        reason = str(problem.get("reason"))
+        raise ReplayRefused(no_kernel_guard(reason) if box is None else NO_BOX.format(reason=reason))
     report, made = cleaned(report, Gate(enabled=bool(spec["redacting"]))), scratch / "store" / "runs" / run_id
     if not made.is_dir():
-        return never_started(summary.run_id, report, len(tape.calls))
+        found = never_started(summary.run_id, report, len(tape.calls))
+        return found if box is None else replace(found, notes=(*found.notes, *box.notes))
     outcome = judge(source if there is None else there.source, made, tape, report)
-    outcome = _noted(outcome, options, there, start)
+    outcome = _noted(outcome, options, there, start, box)
     published, place = publish(made, options.store, outcome, published_entry(source), options.tags)
     if str(place) != options.store.location():
         outcome = replace(outcome, notes=(*outcome.notes, f"{options.store.location()} cannot be written: see {place}"))
     return replace(outcome, replay_run=published, store=str(place))
 
 
-def _noted(outcome: Outcome, options: ReplayOptions, there: Restored | None, start: StartState | None) -> Outcome:
+def _run_child(
+    source: DirectoryRunSource,
+    spec: Mapping[str, object],
+    options: ReplayOptions,
+    control: ControlPair,
+    watch: Watch | None,
+    box: Box | None,
+) -> ChildReport:
+    scratch, cwd = Path(str(spec["scratch"])), str(spec["cwd"])
+    given = interpreter_options(mapping(source.summary().meta.get("entry")))
+    command = child_command(interpreter(source), given, scratch / "spec.json")
+    env = {**child_environment(source, spec, scratch), **options.env}
+    if box is not None:
+        box.prepare(command[1:], cwd, {**env, **variables(scratch)}, options.tolerate)
+    report = run_child(
+        command,
+        control,
+        cwd=cwd,
+        env=env,
+        timeout=options.timeout,
+        tolerate=options.tolerate,
+        watch=watch,
+        starter=box,
+    )
+    if box is not None:
+        box.finish(report)
+    return report
+
+
+def _noted(
+    outcome: Outcome, options: ReplayOptions, there: Restored | None, start: StartState | None, box: Box | None
+) -> Outcome:
     """With what is to be said of where the replay began."""
     if options.from_step:
         outcome = in_words(outcome, options.prefix, options.from_step)
     notes = () if there is None else tuple(there.notes)
     problems = () if start is None else start.problems
-    return replace(outcome, notes=(*outcome.notes, *notes, *problems))
+    held = () if box is None else box.notes
+    return replace(outcome, notes=(*outcome.notes, *notes, *problems, *held))
 
 
 def never_started(run_id: str, report: ChildReport, total: int) -> Outcome:

@@ -43,13 +43,13 @@ def write_spec(
     control: Mapping[str, object] | None = None,
     regression: Mapping[str, object] | None = None,
     restore: Mapping[str, object] | None = None,
+    box: Mapping[str, object] | None = None,
 ) -> dict[str, object]:
-    """Write ``spec.json`` and ``arguments`` for the child; returns the specification. With ``start``: kernel layers."""
+    """Write ``spec.json`` and ``arguments`` for the child; returns them. With ``start``: layers; ``box``: a container's."""
     summary = source.summary()
     entry = mapping(summary.meta.get("entry"))
     roots = roots_of(summary)
     target = mapping(entry.get("callable"))
-    rules = volatile_rules(summary.meta)
     spec: dict[str, object] = {
         "cassette": str(scratch / "cassette"),
         "run_id": run_id,
@@ -62,7 +62,7 @@ def write_spec(
         "asgi": mapping(entry.get("asgi")),
         "celery": mapping(entry.get("celery")),
         "file": expand(str(target.get("file", "")), roots),
-        "path": [expand(str(place), roots) for place in cast("list[Json]", entry.get("path") or [])],
+        "path": program_path(entry, roots),
         "argv": [str(word) for word in cast("list[Json]", entry.get("argv") or ["agent"])],
         "arguments": _write_arguments(source, entry, scratch),
         "items": _items(source),
@@ -72,9 +72,9 @@ def write_spec(
         "tolerate": list(tolerate),
         **standard_input(source, scratch),
         "scratch": str(scratch),
-        **_layers(start, scratch),
+        **_layers(start, scratch, box),
         "redacting": mapping(mapping(summary.meta.get("rules")).get("redaction")).get("version") != "off",
-        "volatile": {"version": rules.version, "paths": {name: list(paths) for name, paths in rules.paths.items()}},
+        "volatile": _volatile(summary.meta),
         "control_fd": control_fd,
         "control": control,
         "regression": regression,
@@ -84,12 +84,18 @@ def write_spec(
     return spec
 
 
-def _layers(start: StartState | None, scratch: Path) -> dict[str, object]:
+def _volatile(meta: Mapping[str, Json]) -> dict[str, object]:
+    rules = volatile_rules(meta)
+    return {"version": rules.version, "paths": {name: list(paths) for name, paths in rules.paths.items()}}
+
+
+def _layers(start: StartState | None, scratch: Path, box: Mapping[str, object] | None) -> dict[str, object]:
     """What the kernel layers are put in place with."""
     if start is None:
         return {"kernel": False, "views": [], "start_files": []}
     files = [{"path": path, "content": content} for path, content in start.files.items()]
-    return {"kernel": True, "views": _views(start, scratch), "start_files": files}
+    views = _views(start, scratch) if box is None else []
+    return {"kernel": True, "views": views, "start_files": files, "box": box}
 
 
 def _write_arguments(source: DirectoryRunSource, entry: Mapping[str, Json], scratch: Path) -> str:
@@ -144,6 +150,11 @@ def launch_of(entry: Mapping[str, Json], roots: Mapping[str, str]) -> dict[str, 
     if launch.get("kind") == "script":
         places["target"] = expand(str(launch["target"]), roots)
     return {**launch, **places}
+
+
+def program_path(entry: Mapping[str, Json], roots: Mapping[str, str]) -> list[str]:
+    """Where the recorded program found its own modules, on this machine."""
+    return [expand(str(place), roots) for place in cast("list[Json]", entry.get("path") or [])]
 
 
 def interpreter_options(entry: Mapping[str, Json]) -> list[str]:

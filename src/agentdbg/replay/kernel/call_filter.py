@@ -112,11 +112,12 @@ def _high(argument: int) -> Instruction:
     return (_LOAD, 0, 0, 20 + 8 * argument)
 
 
-def install(*, listened: bool) -> int | None:
+def install(*, listened: bool, alone: bool = True) -> int | None:
     """Put the filter in force for this process and all that it starts, for good.
 
     Args:
         listened: A parent answers what is asked; else such calls fail with ``EPERM``.
+        alone: Where nobody can be asked, the filter is put in force all the same.
 
     Returns:
         The descriptor that the parent listens on, or ``None`` where the kernel has no such thing.
@@ -131,7 +132,7 @@ def install(*, listened: bool) -> int | None:
         try:
             return seccomp(_SET_FILTER, _NEW_LISTENER, packed(program(here, os.getpid(), NOTIFY)))
         except OSError as problem:
-            if problem.errno != errno.EINVAL:
+            if problem.errno != errno.EINVAL or not alone:
                 raise
     seccomp(_SET_FILTER, 0, packed(program(here, os.getpid(), ERRNO | errno.EPERM)))
     return None

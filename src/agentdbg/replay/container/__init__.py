@@ -1,0 +1,1 @@
+"""Exact replays in a container without network, for `replay --exact --in IMAGE`."""
