@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.kernel import has_layers
 from tests.support.program import agentdbg, document
 from tests.support.run_records import RunRecords, make_store
 
@@ -23,7 +24,10 @@ def test_clients_guard_and_store_are_looked_at(tmp_path: Path) -> None:
     assert found["clients/openai"]["status"] == "ok"
     assert found["clients/httpx"]["value"]
     assert found["guard/audit hook"]["status"] == "ok"
-    assert found["guard/kernel layers"]["status"] == "absent"
+    assert found["guard/--guard auto"]["status"] == ("ok" if has_layers() else "warn")
+    layers = ("seccomp", "landlock", "network namespace", "copy-on-write view", "privileges given up")
+    assert {found[f"guard/{layer}"]["status"] for layer in layers} <= {"ok", "absent"}
+    assert has_layers() <= (found["guard/landlock"]["value"].split()[0] == "works")
     assert found["store/mode"]["value"] in ("0700", "0777")
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.support.program import agentdbg, document
 
 
@@ -47,3 +49,36 @@ def test_the_shipped_incident_replays_identically_into_the_users_store(isolated_
     assert [run["replay_of"] for run in replays] == ["refund-incident"]
     assert replays[0]["mode"] == "exact"
     assert replays[0]["verdict"] == "identical"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--regression", "--in", "python:3.11"], "--in needs --exact"),
+        (["--exact", "--guard", "audit", "--in", "python:3.11"], "leave --guard audit out"),
+        (["--exact", "--in", ""], "say the name of an image"),
+        (["--exact", "--in", "-v"], "say the name of an image"),
+    ],
+)
+def test_an_image_is_for_an_exact_replay_with_all_layers(store: Path, options: list[str], words: str) -> None:
+    done = agentdbg("replay", "refund-8", *options, "--store", store)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_without_an_engine_nothing_is_run_in_a_container(isolated_user: Path, tmp_path: Path) -> None:
+    for command, wanted, words in (
+        (["replay", "refund-incident", "--exact"], "", "there is no container engine on PATH"),
+        (["verify", "--trust"], "podman", "podman is not there"),
+    ):
+        environ = {"PATH": str(tmp_path), "AGENTDBG_CONTAINER_ENGINE": wanted}
+        done = agentdbg(*command, "--store", "demo", "--in", "python:3.11", env=environ)
+        assert (done.returncode, done.stdout) == (2, ""), done.stderr
+        assert words in done.stderr.splitlines()[-1]
+    assert not (isolated_user / ".local/share/agentdbg/store").exists()
+
+
+def test_the_plan_names_the_container(store: Path) -> None:
+    found = document("replay", "refund-8", "--exact", "--plan", "--in", "python:3.11", "--store", store)
+    assert found["guard"] == "container of python:3.11, without network"

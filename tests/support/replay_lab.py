@@ -135,10 +135,13 @@ class ReplayLab:
         trust: bool = False,
         tolerate: Sequence[str] = (),
         store: Path | None = None,
+        image: str = "",
+        engine: str = "",
     ) -> Outcome:
         """Replay a run and check that it touched nothing but the store it is published in."""
         source = self.run(address)
-        options = ReplayOptions(guard, timeout, trust, tolerate, open_store(str(store or self.store)))
+        target = open_store(str(store or self.store))
+        options = ReplayOptions(guard, timeout, trust, tolerate, target, image=image, engine=engine)
         with self.untouched(Path(source.root)), _environment(self.environment()):
             began = time.monotonic()
             try:

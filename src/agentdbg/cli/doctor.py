@@ -83,7 +83,30 @@ def _installed(name: str) -> tuple[str, str]:
 
 def _guard() -> Iterator[Check]:
     yield Check("guard", "audit hook", OK, message("doctor.works"), message("doctor.audit_hook"))
-    yield Check("guard", "kernel layers", ABSENT, "", message("doctor.no_kernel_layers"))
+    from agentdbg.replay.container.engines import all_engines
+    from agentdbg.replay.guard_check import NEEDED, layers_here
+
+    layers = layers_here()
+    for layer in layers:
+        value = " ".join([message("doctor.works"), layer.detail]).strip() if layer.held else ""
+        yield Check("guard", layer.name, OK if layer.held else ABSENT, value, "" if layer.held else layer.detail)
+    lacking = [layer.name for layer in layers if layer.name in NEEDED and not layer.held]
+    yield Check("guard", "--guard auto", *_auto(lacking))
+    engines = all_engines() if sys.platform != "win32" else []
+    for found in engines:
+        works = found.engine is not None
+        note = message("doctor.engine") if works else found.problem
+        yield Check("guard", found.name, OK if works else ABSENT, message("doctor.works") if works else "", note)
+    if not engines:
+        yield Check("guard", "container engine", ABSENT, "", message("doctor.no_engine"))
+
+
+def _auto(lacking: list[str]) -> tuple[str, str, str]:
+    """Whether an exact replay runs as it is asked for by default."""
+    if not lacking:
+        return OK, message("doctor.works"), message("doctor.guard_auto")
+    key = "doctor.guard_windows" if sys.platform == "win32" else "doctor.guard_lacks"
+    return WARN, "", message(key, layers=", ".join(lacking))
 
 
 def _store(invocation: Invocation) -> Iterator[Check]:

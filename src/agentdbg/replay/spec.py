@@ -45,7 +45,7 @@ def write_spec(
     restore: Mapping[str, object] | None = None,
     box: Mapping[str, object] | None = None,
 ) -> dict[str, object]:
-    """Write ``spec.json`` and ``arguments`` for the child; returns them. With ``start``: layers; ``box``: a container's."""
+    """Write ``spec.json`` and ``arguments`` for the child; returns the specification. ``start`` and ``box``: layers."""
     summary = source.summary()
     entry = mapping(summary.meta.get("entry"))
     roots = roots_of(summary)

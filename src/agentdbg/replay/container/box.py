@@ -217,7 +217,7 @@ def _looked(box: Box, image: str) -> Interpreter:
         if is_absent and len(tried) > 1:
             tried.pop(0)
         elif is_absent:
-            raise NoContainer(f"the image {image} has no Python: a replay needs 3.11 or newer in it")
+            raise NoContainer(f"the image {image} has no Python that starts, and a replay needs 3.11 or newer: {found}")
         elif box.mounts.way == mounts.OVERLAY:
             box.mounts = box.mounts.copied()
         else:
