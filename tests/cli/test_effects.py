@@ -4,32 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from agentdbg.cli import effects
-from agentdbg.cli.effects import effects_of, state_of
-from agentdbg.model.records import Effect, Json, Kind, Step, StepStatus
+from agentdbg.cli.effects import effects_of
+from agentdbg.model.records import Effect, Kind, Step
 from agentdbg.store.directory import DirectoryStore
 
 
 def step(n: int, *, effect: Effect | None = Effect.WRITE, **members: object) -> Step:
     return Step(n, f"w:{n}", Kind.TOOL, "pay", effect, **members)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("status", "attrs", "state"),
-    [
-        (StepStatus.OK, {}, "done"),
-        (StepStatus.OPEN, {}, "in_doubt"),
-        (StepStatus.ERROR, {}, "in_doubt"),
-        (StepStatus.CANCELLED, {}, "in_doubt"),
-        (StepStatus.TIMED_OUT, {}, "in_doubt"),
-        (StepStatus.ERROR, {"refused": True}, "refused"),
-        (StepStatus.OK, {"served_from": "w:1"}, "served"),
-    ],
-)
-def test_how_far_an_effect_came(status: StepStatus, attrs: dict[str, Json], state: str) -> None:
-    assert state_of(step(1, status=status, attrs=attrs)) == state
 
 
 def test_reads_are_no_effects_and_the_same_key_twice_is_repeated() -> None:

@@ -9,7 +9,7 @@ import pytest
 from agentdbg.debugging.actions import ACTIONS, Owner, Place, action, actions_of
 from agentdbg.debugging.asking import Asking
 from agentdbg.debugging.live_replay import LiveReplay
-from agentdbg.debugging.replay_wish import ReplayDialog
+from agentdbg.debugging.replay_dialog import ReplayDialog
 from agentdbg.debugging.session import Session
 from agentdbg.ui.keymap import FORBIDDEN, textual_key
 from agentdbg.ui.screens.ask import AskScreen

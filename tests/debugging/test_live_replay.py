@@ -11,8 +11,9 @@ import pytest
 
 from agentdbg.debugging.actions import Owner, Place, actions_of
 from agentdbg.debugging.live_replay import LiveReplay
-from agentdbg.debugging.replay_pages import live_document, plan_document, state_spans
-from agentdbg.debugging.replay_wish import Choice, ReplayDialog
+from agentdbg.debugging.replay_dialog import ReplayDialog
+from agentdbg.debugging.replay_pages import live_document, state_spans
+from agentdbg.debugging.replay_wish import Choice
 from agentdbg.store.address import open_store
 from tests.support.reading import text_of
 from tests.support.replay_lab import ReplayLab
@@ -73,57 +74,6 @@ def live(dialog: ReplayDialog) -> Iterator[LiveReplay]:
     yield made
     made.close()
     made.session._thread.join(20)
-
-
-def test_nothing_is_started_before_its_plan_was_shown(dialog: ReplayDialog) -> None:
-    assert not dialog.may_start()
-    assert "before it has been shown" in dialog.message
-    plan(dialog)
-    assert dialog.may_start()
-    choose(dialog, "mode")
-    assert dialog.wish.mode == "regression"
-    assert not dialog.may_start()
-    stale = dialog.wish
-    do(dialog, "plan.change_back")
-    assert not dialog.adopt(dialog.make()(), stale)
-    dialog.source.close()
-
-
-def test_what_can_be_chosen_follows_from_what_was_chosen(dialog: ReplayDialog) -> None:
-    assert [each.key for each in dialog.choices] == ["mode", "start", "begin", "guard", "code"]
-    dialog.row = 1
-    assert "from the beginning" in do(dialog, "plan.change")
-    dialog.add_edit("3:result=7")
-    assert (dialog.wish.mode, dialog.wish.edits) == ("regression", ("3:result=7",))
-    assert [each.key for each in dialog.choices][-2:] == ["samples", "edits"]
-    choose(dialog, "start")
-    assert dialog.wish.start == "3"
-    plan(dialog)
-    text = text_of(plan_document(dialog.plan))
-    assert "edited" in text
-    dialog.add_edit("nonsense")
-    assert "nonsense" in dialog.message
-    dialog.add_edit("99:result=7")
-    plan(dialog)
-    assert not dialog.may_start()
-    dialog.add_edit("")
-    assert dialog.wish.edits == ()
-    dialog.source.close()
-
-
-def test_somebody_elses_run_is_started_only_when_it_is_trusted(lab: ReplayLab, dialog: ReplayDialog) -> None:
-    dialog.source.close()
-    file = lab.store / "runs" / "run-1" / "run.json"
-    file.write_text(file.read_text().replace('"seal":"', '"seal":"0'))
-    dialog.source = lab.run()
-    plan(dialog)
-    assert not dialog.may_start()
-    assert "trust" in dialog.message and dialog.selected.key == "trust"
-    assert "program.py" in text_of(plan_document(dialog.plan))
-    do(dialog, "plan.change")
-    plan(dialog)
-    assert dialog.may_start()
-    dialog.source.close()
 
 
 def test_a_replay_is_followed_from_call_to_call(live: LiveReplay) -> None:

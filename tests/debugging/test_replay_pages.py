@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from agentdbg.debugging.replay_pages import live_document, plan_document, state_spans
+from agentdbg.debugging.replay_pages import live_document, state_spans
 from agentdbg.replay.session_events import CallAt, Ended, Paused, Refused
 from tests.support.reading import text_of
 
@@ -19,6 +19,7 @@ def live(**facts: Any) -> Any:
         "effects": [],
         "log": [],
         "calls": 3,
+        "final_state": "",
     }
     return SimpleNamespace(**{**known, "published": "", **facts})
 
@@ -27,15 +28,11 @@ def said(**facts: Any) -> str:
     return "".join(span.text for span in state_spans(live(**facts)))
 
 
-def test_no_plan_yet() -> None:
-    assert text_of(plan_document(None)) == "making the plan …"
-
-
 def test_states() -> None:
     held = Paused(CallAt("a", "tool", "pay", None), "pause")
     assert said() == "● running  3 calls"
     assert said(held=(held, held)) == "‖ paused before tool pay and 1 more"
-    assert said(question=SimpleNamespace(about="approval", name="?")) == "? asks you"
+    assert said(question=SimpleNamespace(about="approval", name="?")) == "? asks you: a answers"
     assert said(ended=Ended(None, "no")) == "✗ not run"
 
 
@@ -47,10 +44,10 @@ def test_what_was_not_run_says_why() -> None:
 def test_a_question_choices_and_many_effects() -> None:
     held = Paused(CallAt("a", "tool", "pay", 4), "breakpoint", choices=("refuse", "result"))
     effects = [Refused("socket.connect", f"host-{n}:443", "desk.py:1 run", False) for n in range(25)]
-    question = SimpleNamespace(about="tool", name="pay")
+    question = SimpleNamespace(about="tool", name="pay", key="refund-1")
     text = text_of(live_document(live(held=(held,), effects=effects, question=question)))
     assert "go, refuse, result" in text
-    assert "type yes to make it" in text
+    assert "only the word yes makes this call" in text and "refund-1" in text
     assert "host-19" in text and "host-20" not in text and "and 5 more" in text
 
 

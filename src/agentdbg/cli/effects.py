@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final
 
-from agentdbg.model.records import Effect, Kind, Step, StepStatus
+from agentdbg.model.outward import OUTWARD, how_far
+from agentdbg.model.records import Kind, Step
 from agentdbg.store.protocols import RunSource
-
-OUTWARD: Final = (Effect.WRITE, Effect.EXTERNAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +16,8 @@ class DoneEffect:
 
     Attributes:
         step: The call.
-        state: ``done``, ``in_doubt``, ``refused``, or ``served`` where a replay answered from the record.
+        state: ``done``, ``in_doubt``, ``refused``; where a replay did not make it ``served`` from the record,
+            ``dry_run``, ``looked_up`` by its status, or ``put_in`` by a person.
         repeated: Whether the same effect was done before in this run.
     """
 
@@ -46,7 +45,7 @@ def effects_of(steps: Iterable[Step]) -> Iterator[DoneEffect]:
     for step in steps:
         if step.effect not in OUTWARD:
             continue
-        state = state_of(step)
+        state = how_far(step)
         identity = step.idempotency_key or step.fingerprint
         reached = state in ("done", "in_doubt") and identity is not None
         yield DoneEffect(step, state, reached and identity in seen)
@@ -64,12 +63,3 @@ def outward_steps(source: RunSource) -> Iterator[Step]:
 def undeclared(steps: Iterable[Step]) -> int:
     """Number of tool calls of which nothing says how far they reach, as in other tools' files."""
     return sum(step.kind is Kind.TOOL and step.effect is None for step in steps)
-
-
-def state_of(step: Step) -> str:
-    """How far an effect came. An error from a write says nothing about what was done: it is in doubt."""
-    if step.attrs.get("refused"):
-        return "refused"
-    if step.attrs.get("served_from"):
-        return "served"
-    return "done" if step.status in (StepStatus.OK, StepStatus.PARTIAL) else "in_doubt"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agentdbg.debugging.replay_pairs import Pair, PairTable, steps_inside
-from agentdbg.model.records import Json, Step
+from agentdbg.model.records import Json, Kind, Step
 from agentdbg.replay.session import CannotDo, ReplaySession
 from agentdbg.replay.session_events import (
     Diverged,
@@ -115,6 +115,13 @@ class LiveReplay:
     def outcome(self) -> Outcome | None:
         """The outcome, once there is one."""
         return self._ended.outcome if self._ended is not None else None
+
+    @property
+    def final_state(self) -> str:
+        """The state that the replayed run came to, where it declared one; empty while it runs."""
+        steps: Sequence[Step] = self._replayed.steps() if self._replayed is not None and self.outcome else ()
+        found = (step.attrs.get("status") for step in reversed(steps) if step.kind is Kind.CHECKPOINT)
+        return next((status for status in found if isinstance(status, str)), "")
 
     @property
     def published(self) -> str:

@@ -8,6 +8,7 @@ from typing import Final
 
 from agentdbg.compare.unseen import unseen
 from agentdbg.debugging.document import Tone
+from agentdbg.model import outward
 from agentdbg.model.records import Effect, Json, Kind, RunStatus, RunSummary, Step, StepStatus
 
 OUTWARD: Final = (Effect.WRITE, Effect.EXTERNAL)
@@ -37,6 +38,11 @@ ERROR: Final = Mark("✗", "error", Tone.ERROR)
 TIMED_OUT: Final = Mark("✗", "timeout", Tone.ERROR)
 REFUSED: Final = Mark("⊘", "refused", Tone.WARN)
 IN_DOUBT: Final = Mark("?", "in doubt", Tone.WARN)
+DRY_RUN: Final = Mark("≈", "dry run", Tone.WARN)
+PUT_IN: Final = Mark("≈", "put in", Tone.WARN)
+LOOKED_UP: Final = Mark("≈", "looked up", Tone.WARN)
+INSTEAD: Final = {outward.DRY_RUN: DRY_RUN, outward.PUT_IN: PUT_IN, outward.LOOKED_UP: LOOKED_UP}
+"""What stood in the place of a call that a replay did not make."""
 OPEN: Final = Mark("◌", "open", Tone.WARN)
 RUNNING: Final = Mark("▸", "running", Tone.ACCENT)
 CANCELLED: Final = Mark("−", "cancelled", Tone.WARN)
@@ -81,6 +87,8 @@ def marks(
         found.append(RUNNING if live else IN_DOUBT if step.effect in OUTWARD else OPEN)
     elif step.status is StepStatus.CANCELLED:
         found.append(CANCELLED)
+    elif (instead := INSTEAD.get(outward.how_far(step))) is not None:
+        found.append(instead)
     elif step.status is StepStatus.PARTIAL:
         found.append(PARTIAL)
     if step.kind is Kind.APPROVAL:
@@ -115,7 +123,7 @@ def is_error(step: Step) -> bool:
 
 def is_refused(step: Step) -> bool:
     """Whether a guard or policy kept the call from running."""
-    return bool(step.attrs.get("refused"))
+    return outward.is_refused(step)
 
 
 def is_outward(step: Step) -> bool:

@@ -10,6 +10,7 @@ from typing import Final
 
 from agentdbg.debugging import marks
 from agentdbg.debugging.coverage import Coverage
+from agentdbg.model import outward
 from agentdbg.model.records import Effect, Kind, Step, StepStatus
 
 _LISTED: Final = 200
@@ -57,6 +58,7 @@ class Overview:
     in_doubt: Tally = field(default_factory=Tally)
     served: Tally = field(default_factory=Tally)
     refused: Tally = field(default_factory=Tally)
+    instead: Tally = field(default_factory=Tally)
     repeated: Tally = field(default_factory=Tally)
     approvals: Tally = field(default_factory=Tally)
     errors: Tally = field(default_factory=Tally)
@@ -124,12 +126,13 @@ class Overview:
             self.cached_tokens += step.usage.cached or 0
 
     def _feed_effect(self, index: int, step: Step) -> None:
-        if marks.is_refused(step):
+        state = outward.how_far(step)
+        if state == outward.REFUSED:
             self.refused.add(step)
             return
-        if step.attrs.get("served_from"):  # a replay's outcome came from the record: nothing was done outside
+        if state in outward.NOT_MADE:  # nothing was done outside
             self.last_outward = index
-            self.served.add(step)
+            (self.served if state == outward.SERVED else self.instead).add(step)
             return
         if step.status in (StepStatus.OPEN, StepStatus.CANCELLED, StepStatus.TIMED_OUT):
             self.in_doubt.add(step)

@@ -1,66 +1,29 @@
-"""What the replay screens say, as documents: the plan before, where it stands and what it printed while, the end."""
+"""What the screen of a running replay says, as documents: where it stands, what it printed, and its end."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from agentdbg.debugging.document import Block, Document, Row, Section, Span, Tone, fixed, note, row, span
+from agentdbg.debugging.document import Block, Document, Row, Section, Span, Tone, fixed, row, span
 from agentdbg.debugging.live_replay import LiveReplay
+from agentdbg.debugging.outcome_pages import outcome_sections, verdict_tone, verdict_words
+from agentdbg.i18n.catalogue import message
 from agentdbg.model.safe_text import safe_line
-from agentdbg.replay.plan import FACT, OBSTACLE, WARNING, Plan
-from agentdbg.replay.policy import Deed
 from agentdbg.replay.session_events import Paused
 
-if TYPE_CHECKING:
-    from agentdbg.replay.outcome import Outcome
-    from agentdbg.replay.plan import Row as PlanRow
-
 MODE_WORDS: Final = {"exact": " EXACT ", "regression": " LIVE "}
-_DEEDS: Final = {
-    Deed.SERVE.value: Tone.OK,
-    Deed.LIVE.value: Tone.ACCENT,
-    Deed.CHECKED.value: Tone.ACCENT,
-    Deed.DRY_RUN.value: Tone.WARN,
-    Deed.ASK.value: Tone.WARN,
-    Deed.REFUSE.value: Tone.ERROR,
-    Deed.STOP.value: Tone.ERROR,
-}
-_WEIGHTS: Final = {
-    OBSTACLE: ("✗ in the way", Tone.ERROR),
-    WARNING: ("! warning", Tone.WARN),
-    FACT: ("· note", Tone.DIM),
-}
-GOOD: Final = ("identical", "same", "unaffected")
 _LISTED: Final = 20
-_NAME: Final = 24
-
-
-def plan_document(plan: Plan | None) -> Document:
-    """What will happen; nothing yet while the plan is being made."""
-    if plan is None:
-        return Document((note("pending", "making the plan …"),))
-    counted = ", ".join(f"{count} {what}" for what, count in plan.counts.items()) or "none"
-    head = [_labelled("runs", plan.command), _labelled("calls", counted)]
-    for remark in plan.remarks:
-        words, tone = _WEIGHTS[remark.weight]
-        where = f"step {remark.step}: " if remark.step is not None else ""
-        head.append(row((f"{words:<14}", Tone.LABEL), (where + remark.text, tone)))
-    sections = [fixed("head", head)]
-    if plan.rows:
-        title = row(("What happens to each recorded call", Tone.HEADING))
-        sections.append(fixed("calls", _plan_rows(plan.rows), title=title))
-    return Document(tuple(sections))
 
 
 def live_document(live: LiveReplay) -> Document:
     """What there is to know of a running replay, what matters most first."""
     sections = [
-        *(_ending(live)),
+        *_ending(live),
         *(_where(held) for held in live.held),
         *_question(live),
-        *_effects(live),
+        *(_effects(live) if live.outcome is None else ()),
         _output(live),
     ]
     return Document(tuple(sections))
@@ -69,11 +32,11 @@ def live_document(live: LiveReplay) -> Document:
 def state_spans(live: LiveReplay) -> list[Span]:
     """Where a replay stands, in a few words."""
     if live.ended is not None:
-        verdict = live.outcome.verdict if live.outcome is not None else "not run"
-        tone = Tone.OK if verdict in GOOD else Tone.WARN if verdict == "aborted" else Tone.ERROR
-        return [span(f"{'✓' if verdict in GOOD else '✗'} {verdict}", tone)]
+        if live.outcome is None:
+            return [span(f"✗ {message('outcome.not_run')}", Tone.ERROR)]
+        return [span(verdict_words(live.outcome), verdict_tone(live.outcome.verdict))]
     if live.question is not None:
-        return [span("? asks you", Tone.WARN)]
+        return [span(message("live.asks"), Tone.WARN)]
     held = live.held
     if held:
         more = f" and {len(held) - 1} more" if len(held) > 1 else ""
@@ -86,65 +49,13 @@ def _called(held: Paused) -> str:
     return f"{number}{held.call.kind} {held.call.name}"
 
 
-def _plan_rows(rows: Sequence[PlanRow]) -> list[Row]:
-    from rich.cells import cell_len, set_cell_size
-
-    kinds = max(len(each.kind) for each in rows)
-    names = min(max(cell_len(safe_line(each.name)) for each in rows), _NAME)
-    effects = max(len(each.effect or "") for each in rows)
-    found = []
-    for each in rows:
-        name = str(safe_line(each.name))
-        name = set_cell_size(name, names) if cell_len(name) <= names else set_cell_size(name, names - 1) + "…"
-        place = f"{each.step:>5}  {each.kind:<{kinds}}  {name}  {each.effect or '':<{effects}}  "
-        what = (f"{each.what}  ", _DEEDS.get(each.what, Tone.WARN))
-        found.append(row((place, Tone.LABEL), what, (each.why, Tone.DIM)))
-    return found
-
-
 def _labelled(label: str, value: str, tone: Tone = Tone.PLAIN) -> Row:
     return row((f"{label:<14}", Tone.LABEL), (value, tone))
 
 
 def _ending(live: LiveReplay) -> Iterator[Section]:
-    ended = live.ended
-    if ended is None:
-        return
-    title = row(("How it ended", Tone.HEADING))
-    if ended.outcome is None:
-        yield fixed("end", [_labelled("refused" if ended.refused else "not run", ended.error, Tone.WARN)], title=title)
-        return
-    rows = list(_outcome_rows(ended.outcome))
-    if live.published:
-        rows.insert(1, _labelled("", "enter opens both runs side by side, at the first difference", Tone.ACCENT))
-    yield fixed("end", rows, title=title)
-
-
-def _outcome_rows(found: Outcome) -> Iterator[Row]:
-    yield _labelled("verdict", found.verdict, Tone.OK if found.verdict in GOOD else Tone.WARN)
-    yield _labelled("reason", found.reason)
-    at = found.first_divergence
-    if at is not None:
-        yield _labelled("first at", f"step {at.step}, {at.kind} {at.name}  {at.path}")
-        yield _labelled("cause", at.cause)
-        yield _labelled("recorded", at.expected)
-        yield _labelled("replayed", at.got)
-    yield _labelled("served", f"{found.served} of {found.total} calls")
-    if found.live or found.dry_run or found.denied:
-        yield _labelled("not served", f"{found.live} live, {found.dry_run} dry runs, {found.denied} refused")
-    if found.stability:
-        yield _labelled("samples", f"{found.stability} agree")
-    for each in (*found.findings, *found.drift)[:_LISTED]:
-        yield _labelled("finding", _members(each), Tone.WARN)
-    if found.replay_run:
-        yield _labelled("kept as", found.replay_run)
-    yield _labelled("guard", ", ".join(found.guard) or "none")
-    for words in found.notes[:_LISTED]:
-        yield _labelled("note", words)
-
-
-def _members(each: Mapping[str, object]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in each.items() if value not in (None, "", ()))
+    if live.ended is not None:
+        yield from outcome_sections(live.ended, opens=bool(live.published), state=live.final_state)
 
 
 def _where(held: Paused) -> Section:
@@ -172,11 +83,14 @@ def _question(live: LiveReplay) -> Iterator[Section]:
     asked = live.question
     if asked is None:
         return
+    rows = [row((asked.name, Tone.STRONG))]
     if asked.about == "approval":
-        words = f"{asked.name}: type the decision as the program takes it; empty: nobody decides"
+        rows.append(row((message("live.ask.approval"), Tone.WARN)))
     else:
-        words = f"external call, for real, in the sandbox: {asked.name}: type yes to make it"
-    yield fixed("question", [_labelled("asked", words, Tone.WARN)], title=row(("It asks you", Tone.HEADING)))
+        rows.append(row((message("live.ask.external"), Tone.WARN)))
+        rows.append(_labelled(message("live.ask.key"), asked.key or "–"))
+    title = row((message(f"live.asks.{'approval' if asked.about == 'approval' else 'external'}"), Tone.HEADING))
+    yield fixed("question", rows, title=title)
 
 
 def _effects(live: LiveReplay) -> Iterator[Section]:
@@ -197,5 +111,6 @@ def _effects(live: LiveReplay) -> Iterator[Section]:
 
 def _output(live: LiveReplay) -> Section:
     lines: Sequence[str] = tuple(live.log)
-    title = row(("Program output ", Tone.HEADING), (f"{len(lines):,} lines" if lines else "nothing yet", Tone.DIM))
+    count = f"{len(lines):,} lines" if lines else "nothing yet" if live.ended is None else "nothing"
+    title = row(("Program output ", Tone.HEADING), (count, Tone.DIM))
     return Section("output", title, lambda: Block([safe_line(line) for line in lines]))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from agentdbg.i18n.en_screens import SCREENS
+
 MESSAGES: Final[dict[str, str]] = {
     "ask.calls": "what it comes to",
     "ask.conclusion": "conclusion",
@@ -271,4 +273,5 @@ MESSAGES: Final[dict[str, str]] = {
     "verify.took": "took",
     "verify.verdict": "verdict",
     "verify.why": "why",
+    **SCREENS,
 }

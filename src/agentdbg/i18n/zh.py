@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from agentdbg.i18n.zh_screens import SCREENS
+
 MESSAGES: Final[dict[str, str]] = {
     "ask.nothing_sent": "未发送任何内容",
     "ask.placeholders": "! 请求中有 {count} 个值已脱敏，将按占位符发送",
@@ -84,6 +86,7 @@ MESSAGES: Final[dict[str, str]] = {
     "plan.fact": "说明",
     "plan.obstacle": "阻碍",
     "plan.runs": "运行",
+    "plan.then": "{first}；一旦模型输入不同：{later}",
     "plan.warning": "警告",
     "question.arguments": "工具参数",
     "question.final": "最终答案与状态",
@@ -91,6 +94,15 @@ MESSAGES: Final[dict[str, str]] = {
     "question.results": "工具结果",
     "question.retrieved": "检索上下文",
     "question.versions": "版本",
+    "replay.cause": "原因",
+    "replay.edits": "已修改",
+    "replay.expected": "记录值",
+    "replay.got": "回放值",
+    "replay.reason": "理由",
+    "replay.rules_used": "规则",
+    "replay.under_one_rule": "{verdict}（按 1 条规则）",
+    "replay.under_rules": "{verdict}（按 {count} 条规则）",
+    "replay.verdict": "结论",
     "runs.none": "{store} 中没有运行",
     "step.arguments": "参数",
     "step.error": "错误",
@@ -101,4 +113,5 @@ MESSAGES: Final[dict[str, str]] = {
     "verify.nothing": "没有可验证的运行：{store} 中没有可回放的成功运行",
     "verify.is_passed": "通过：{of} 个运行中 {passed} 个完全一致",
     "verify.is_failed": "失败：{of} 个运行中 {passed} 个完全一致",
+    **SCREENS,
 }

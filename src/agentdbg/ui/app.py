@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agentdbg.config.settings import settings
 from agentdbg.debugging.document import Tone
@@ -17,6 +18,9 @@ from agentdbg.ui.replaying import end_replays
 from agentdbg.ui.screens.base import ActionScreen
 from agentdbg.ui.screens.debugger import DebuggerScreen
 from agentdbg.ui.theming import DEFAULT_THEME, load_themes
+
+if TYPE_CHECKING:
+    from agentdbg.debugging.replay_wish import Wish
 
 
 class AgentDbg(guard.GuardedApp, inherit_bindings=False):
@@ -60,6 +64,7 @@ class AgentDbg(guard.GuardedApp, inherit_bindings=False):
         self.animated = animated
         self.keymap = resolve_keys(keys)
         self.problems: list[str] = list(self.keymap.problems)
+        self.wishes: dict[str, Wish] = {}
         self._address = address
         self.opener = opener or (lambda named: resolve(store, named))
         self._against = against

@@ -6,6 +6,7 @@ import os
 import shlex
 import subprocess
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -66,6 +67,26 @@ def edit(app: App[object], data: bytes) -> tuple[str, Tone]:
     except (OSError, ValueError) as problem:
         return f"cannot open {editor}: {problem}", Tone.WARN
     return f"a copy stays in {path}", Tone.OK
+
+
+def edited(app: App[object], text: str) -> tuple[str, str]:
+    """Let the user edit a text in their editor; returns what they wrote, or why that could not be."""
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    path = private_file(text.encode("utf-8", "surrogatepass"))
+    try:
+        with app.suspend():
+            status = subprocess.run([*shlex.split(editor), path], check=False).returncode
+        if status:
+            return "", f"{editor} ended with status {status}: nothing was taken over"
+        with open(path, encoding="utf-8", errors="surrogatepass") as file:
+            return file.read(), ""
+    except SuspendNotSupported:
+        return "", "no editor can be opened here"
+    except (OSError, ValueError) as problem:
+        return "", f"cannot open {editor}: {problem}"
+    finally:
+        with suppress(OSError):
+            os.unlink(path)
 
 
 def private_file(data: bytes) -> str:

@@ -16,8 +16,8 @@ from agentdbg.debugging.overview import Overview
 from agentdbg.model.records import RunSummary
 
 if TYPE_CHECKING:
+    from agentdbg.debugging.replay_dialog import Prepared
     from agentdbg.debugging.replay_wish import Wish
-    from agentdbg.replay.plan import Plan
 
 
 class Woken(Message):
@@ -107,7 +107,7 @@ class Planned(Message):
     """
 
     wish: Wish
-    plan: Plan | None
+    prepared: Prepared | None
     problem: str = ""
 
 

@@ -6,12 +6,29 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from agentdbg.debugging.replay_dialog import ReplayDialog
+    from agentdbg.ui.app import AgentDbg
     from agentdbg.ui.screens.debugger import DebuggerScreen
+
+
+def dialog_for(app: AgentDbg, address: str, step: int) -> ReplayDialog | str:
+    """A dialog about the run at an address, which it closes; why there cannot be one, in words, when there cannot."""
+    from agentdbg.debugging.replay_dialog import NOT_OURS, ReplayDialog
+    from agentdbg.store.reader import DirectoryRunSource
+
+    try:
+        own = app.opener(address)
+    except Exception as problem:  # it was there a moment ago
+        return f"cannot be opened again: {problem}"
+    if not isinstance(own, DirectoryRunSource):
+        own.close()
+        return NOT_OURS
+    return ReplayDialog(own, app.store, step, wish=app.wishes.get(own.summary().run_id), opener=app.opener)
 
 
 def open_dialog(screen: DebuggerScreen, *, edit: bool = False) -> str:
     """Ask how to replay a screen's run; why that cannot be, in words, when it cannot."""
-    from agentdbg.debugging.replay_wish import NOT_OURS, ReplayDialog
+    from agentdbg.debugging.replay_dialog import NOT_OURS
     from agentdbg.store.reader import DirectoryRunSource
     from agentdbg.ui.screens.plan import PlanScreen
 
@@ -20,15 +37,11 @@ def open_dialog(screen: DebuggerScreen, *, edit: bool = False) -> str:
         return NOT_OURS
     if session.live:
         return "this run is still going on: it can be replayed when it has ended"
-    try:
-        own = screen.debugger.opener(str(session.source.root))
-    except Exception as problem:  # it was there a moment ago
-        return f"cannot be opened again: {problem}"
-    if not isinstance(own, DirectoryRunSource):
-        own.close()
-        return NOT_OURS
     step = session.current.n if session.current is not None else 1
-    screen.app.push_screen(PlanScreen(ReplayDialog(own, screen.debugger.store, step), edit=edit))
+    dialog = dialog_for(screen.debugger, str(session.source.root), step)
+    if isinstance(dialog, str):
+        return dialog
+    screen.app.push_screen(PlanScreen(dialog, edit=edit))
     return ""
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
 
+from agentdbg.debugging.actions import Place, actions_of
 from agentdbg.store.address import open_store
 from agentdbg.ui.app import AgentDbg
 from agentdbg.ui.screens.debugger import DebuggerScreen
@@ -84,7 +86,8 @@ async def test_a_replay_is_stepped_looked_into_and_opened_beside_the_record(lab:
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await start_paused(pilot)
         assert "found = look(order)" in shown(app)
-        assert "not bold" in shown(app) and "\x1b]52" not in rendered(app) and "\x1b[2J" not in rendered(app)
+        await until(pilot, lambda: "not bold" in shown(app))
+        assert "\x1b]52" not in rendered(app) and "\x1b[2J" not in rendered(app)
         await pilot.press("n")
         await until(pilot, lambda: "paused before step 3" in shown(app))
         await pilot.press("exclamation_mark", *"p order", "enter")
@@ -154,14 +157,72 @@ async def test_a_run_of_another_tool_says_what_is_possible() -> None:
         assert "evidence tier only" in shown(app)
 
 
-async def test_an_edit_is_asked_for_and_shown(lab: ReplayLab) -> None:
+async def open_edited(pilot: Pilot[None]) -> PlanScreen:
+    await settle(pilot)
+    await pilot.press("R")
+    await until(pilot, lambda: isinstance(pilot.app.screen, PlanScreen))
+    assert isinstance(pilot.app.screen, PlanScreen)
+    return pilot.app.screen
+
+
+async def test_an_edit_is_typed_where_there_is_no_editor(lab: ReplayLab) -> None:
     app = app_of(lab)
     async with app.run_test(size=(120, 40)) as pilot:
+        await open_edited(pilot)
+        await until(pilot, lambda: "edit STEP:PATH" in shown(app))
         await settle(pilot)
-        await pilot.press("R")
-        await until(pilot, lambda: isinstance(app.screen, PlanScreen) and "edit STEP:PATH" in shown(app))
-        await settle(pilot)
+        assert "no editor can be opened here" in shown(app)
         await pilot.press(*"7", "enter")
         await until(pilot, lambda: " LIVE " in shown(app))
         await settle(pilot)
         assert ":result=7" in shown(app)
+
+
+async def test_a_value_is_edited_in_the_editor(lab: ReplayLab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    editor = tmp_path / "editor"
+    editor.write_text('#!/bin/sh\nsed -i s/120/7/ "$1"\n')
+    editor.chmod(0o700)
+    monkeypatch.setenv("VISUAL", str(editor))
+    app = app_of(lab)
+    monkeypatch.setattr(app, "suspend", nullcontext)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        await pilot.press("g", "s", "R")
+        await until(pilot, lambda: "2:result.total=7" in shown(app) and " LIVE " in shown(app))
+        await pilot.press("E")
+        await until(pilot, lambda: isinstance(app.screen, PlanScreen) and app.screen._dialog.plan is not None)
+        assert isinstance(app.screen, PlanScreen) and app.screen._dialog.wish.edits == ("2:result.total=7",)
+        monkeypatch.setenv("VISUAL", "true")
+        await pilot.press("E")
+        await until(pilot, lambda: "nothing was changed" in shown(app))
+
+
+async def test_what_ended_is_replayed_again_with_the_same_choices(lab: ReplayLab) -> None:
+    app = app_of(lab)
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await start_paused(pilot)
+        assert "again" not in shown(app)
+        await pilot.press("c")
+        await until(pilot, lambda: screen.live.state == "over" and "r again" in shown(app))
+        text = shown(app)
+        assert "paid" in text and "What changed" in text and "11 of" not in text and "pause" not in text
+        await pilot.press("r")
+        await until(pilot, lambda: isinstance(app.screen, PlanScreen) and app.screen._dialog.plan is not None)
+        assert isinstance(app.screen, PlanScreen)
+        assert (app.screen._dialog.wish.begin, app.screen._dialog.wish.guard) == ("paused", "audit")
+
+
+async def test_every_key_of_the_dialog_can_be_pressed_anywhere_in_it(lab: ReplayLab) -> None:
+    app = app_of(lab)
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await ask(pilot)
+        for mode in ("exact", "regression"):
+            screen.do(lambda mode=mode: setattr(screen._dialog, "wish", screen._dialog.wish.having("mode", mode)))  # type: ignore[misc]
+            for entry in actions_of(Place.PLAN):
+                if entry.id in ("plan.start", "back", "quit", "help", "palette"):
+                    continue
+                screen.perform(entry.id)
+                await pilot.pause()
+                screen.close_prompt()
+        await settle(pilot)
+        assert app.screen is screen and not screen._handed_over

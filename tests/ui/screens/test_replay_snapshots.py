@@ -10,7 +10,8 @@ from textual.pilot import Pilot
 
 from agentdbg.compare.trajectory import Divergence
 from agentdbg.debugging.live_replay import LiveReplay
-from agentdbg.debugging.replay_wish import ReplayDialog, Wish
+from agentdbg.debugging.replay_dialog import Prepared, ReplayDialog
+from agentdbg.debugging.replay_wish import Facts, Wish
 from agentdbg.model.records import Json
 from agentdbg.replay.outcome import Outcome
 from agentdbg.replay.plan import FACT, OBSTACLE, WARNING, Plan, Remark, Row
@@ -24,6 +25,7 @@ from agentdbg.replay.session_events import (
     Refused,
     Stepped,
 )
+from agentdbg.replay.starting import Starting
 from agentdbg.replay.where import Frame
 from agentdbg.ui.app import AgentDbg
 from agentdbg.ui.screens.plan import PlanScreen
@@ -58,10 +60,12 @@ class Asked(ReplayDialog):
         super().__init__(cast("Any", refund_run()), cast("Any", None), 10)
         self.wish = Wish(10, mode=mode)
         self._events, self._held = events, held
-        self._trusted = mode == "exact"
+        self._facts = Facts(trusted=mode == "exact")
 
-    def make(self) -> Callable[[], Plan]:
-        return lambda: plan(self.wish.mode)
+    def make(self) -> Callable[[], Prepared]:
+        found = plan(self.wish.mode)
+        told = None if found.trusted else STARTING
+        return lambda: Prepared(found, None, ("staging",), {"10": "step 10, tool policy_lookup,"}, told)
 
     def live(self, wake: Callable[[], None]) -> LiveReplay:
         made = LiveReplay(self.source, lambda listener, person: cast("Any", StandIn(self._held)), wake)
@@ -75,16 +79,16 @@ def plan(mode: str) -> Plan:
         Remark(WARNING, "redacted", "3 served values are redacted"),
         Remark(WARNING, "differs", "package openai is 1.41.0, recorded with 1.40.2"),
     ]
-    what, why = "serve", "its recorded outcome"
+    what, then, why = "serve", "", "its recorded outcome"
     if mode == "regression":
-        what, why = "live with drift check", "declared to read only"
+        what, then, why = "serve", "live with drift check", "declared to read only"
         remarks = [
             Remark(OBSTACLE, "trust", "this user did not record the run: its code is started only when it is trusted"),
             *remarks,
             Remark(FACT, "open", "may be reached: api.example.com:443"),
         ]
     rows = [
-        Row(step.n, step.id, step.kind.value, step.name, step.effect and step.effect.value, what, why)
+        Row(step.n, step.id, step.kind.value, step.name, step.effect and step.effect.value, what, why, then)
         for step in refund_run().steps()
         if step.is_call
     ]
@@ -94,6 +98,11 @@ def plan(mode: str) -> Plan:
     return Plan("2026-01-01-T2041-7f3a", mode, "auto", 0, command, mode == "exact", tuple(remarks), tuple(rows))
 
 
+STARTING = Starting(
+    (("python", "/srv/shop/.venv/bin/python"), ("function", "handle_ticket of refund.desk"), ("directory", "/srv")),
+    ("desk.py", "--ticket", "T-2041\x1b[2J [bold]"),
+    "diff --git a/desk.py b/desk.py\n-limit = 100\n+limit = 1000",
+)
 STEPS = refund_run().steps()
 HERE = next(step for step in STEPS if step.n == 10)
 CALL = CallAt("r:10", HERE.kind.value, HERE.name, 10)

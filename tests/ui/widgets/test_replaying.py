@@ -38,6 +38,8 @@ def live(step: Step | None, *, held: bool = False, over: bool = False, first: in
         (live(SERVED), Pair(1, 1), "= served"),
         (live(TOOL), Pair(1, 1), "~ live"),
         (live(TOOL), Pair(None, 1), "+ new"),
+        (live(replace(TOOL, attrs={"dry_run": True})), Pair(1, 1), "≈ dry run"),
+        (live(replace(TOOL, attrs={"refused": True})), Pair(None, 1), "⊘ refused"),
         (live(replace(TOOL, status=StepStatus.OPEN)), Pair(1, 1), "● open"),
         (live(replace(TOOL, status=StepStatus.OPEN), over=True), Pair(1, 1), "? no end"),
         (live(SERVED, over=True, first=2), Pair(1, 1), "≠ diverged"),

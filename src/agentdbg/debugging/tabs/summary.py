@@ -166,6 +166,7 @@ def _effects(overview: Overview) -> list[Row]:
         ("done", overview.done, Tone.OK),
         ("in doubt", overview.in_doubt, Tone.WARN),
         *([("served", overview.served, Tone.DIM)] if overview.served.count else []),
+        *([("dry runs", overview.instead, Tone.DIM)] if overview.instead.count else []),
         ("refused", overview.refused, Tone.WARN),
         ("repeated", overview.repeated, Tone.ERROR),
     ):

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import shlex
-import subprocess
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
-from typing import ClassVar, cast
+from typing import ClassVar, Final
 
 from textual import on
-from textual.app import ComposeResult, SuspendNotSupported
-from textual.containers import Container, Vertical
 
-from agentdbg.debugging.actions import Action, Owner, Place
+from agentdbg.debugging.actions import Place
 from agentdbg.debugging.asking import Asking
 from agentdbg.debugging.asking_pages import HEAD, ask_document, status_spans
 from agentdbg.debugging.document import Tone, span
@@ -22,16 +16,19 @@ from agentdbg.debugging.jsontext import pretty
 from agentdbg.model.canonical import dumps_json
 from agentdbg.ui.keymap import bindings_of
 from agentdbg.ui.messages import AskNews
-from agentdbg.ui.screens.base import ActionScreen
 from agentdbg.ui.screens.panes import WIDE
+from agentdbg.ui.screens.two_panes import TwoPanes
 from agentdbg.ui.widgets.answers import AnswerRows
-from agentdbg.ui.widgets.bars import Bar, KeyBar
-from agentdbg.ui.widgets.body import BodyView
+from agentdbg.ui.widgets.bars import Bar
 from agentdbg.ui.widgets.lines import LineView
 from agentdbg.ui.widgets.prompt import Prompt
 
+_ONLY_READY: Final = ("ask.start", "ask.more", "ask.fewer", "ask.model", "ask.edit", "ask.address")
+_LEADS_ON: Final = ("ask.model", "ask.edit", "ask.address")
+"""What may help where a call cannot be asked as it is."""
 
-class AskScreen(ActionScreen):
+
+class AskScreen(TwoPanes):
     """One model call, asked again."""
 
     PLACE: ClassVar[Place] = Place.ASK
@@ -44,21 +41,8 @@ class AskScreen(ActionScreen):
             asking: The call; its run stays the caller's.
         """
         self.asking = asking
-        super().__init__()
         self._rows = AnswerRows(asking, id="answers")
-        self._body = BodyView(id="body")
-
-    def compose(self) -> ComposeResult:
-        """Status, answers, detail, prompt, keys."""
-        yield Bar(id="status")
-        with Container(id="panes"):
-            with Vertical(id="steps-pane"):
-                yield Bar(id="columns")
-                yield self._rows
-            with Vertical(id="detail-pane"):
-                yield self._body
-        yield Prompt(id="prompt")
-        yield KeyBar(id="keys")
+        super().__init__(self._rows, asking)
 
     def on_mount(self) -> None:
         """Show the price."""
@@ -71,17 +55,7 @@ class AskScreen(ActionScreen):
         """Wait for nothing any more."""
         self.asking.close()
 
-    @property
-    def lines(self) -> LineView:
-        """The focused list."""
-        return self._body if self._body.has_focus else self._rows
-
-    def _method_of(self, action: Action) -> Callable[[], object]:
-        if action.owner is Owner.SCREEN:
-            return super()._method_of(action)
-        return partial(self._do, cast("Callable[[], object]", getattr(self.asking, action.method)))
-
-    def _do(self, method: Callable[[], object]) -> None:
+    def do(self, method: Callable[[], object]) -> None:
         """Do one of the call's actions and show what comes of it."""
         self.asking.message = ""
         method()
@@ -92,6 +66,7 @@ class AskScreen(ActionScreen):
     def present(self, *, keep_place: bool = True) -> None:
         """Show answers, detail and status."""
         asking = self.asking
+        self.show_keys()
         self._rows.update_lines()
         wide = self._body.size.width >= WIDE
         self._body.show("ask", ask_document(asking, self._rows.selected, wide=wide), keep_place=keep_place)
@@ -119,6 +94,13 @@ class AskScreen(ActionScreen):
         if self.asking.message:
             self.say(self.asking.message, Tone.WARN)
 
+    def offers(self, action_id: str) -> bool:
+        """Keys of the price before, of waiting while, of the answers after."""
+        state = self.asking.state
+        if action_id in _ONLY_READY:
+            return state == "ready" and (self.asking.question is not None or action_id in _LEADS_ON)
+        return {"ask.stop": "asking", "ask.again": "done"}.get(action_id, state) == state
+
     # Actions
 
     def start(self) -> None:
@@ -129,17 +111,13 @@ class AskScreen(ActionScreen):
         if self.asking.state == "done":
             self.switch_focus()
             return
-        self._do(partial(self.asking.start, self._wake))
+        self.do(partial(self.asking.start, self._wake))
         if self.asking.state == "asking":
             self._rows.move_cursor(len(self.asking.rows) - len(self.asking.samples), tell=False)
             self.present(keep_place=False)
 
     def _wake(self) -> None:
         self.post_message(AskNews())
-
-    def switch_focus(self) -> None:
-        """From the answers to the detail and back."""
-        (self._rows if self._body.has_focus else self._body).focus()
 
     def open_model(self) -> None:
         """Ask for another model."""
@@ -155,26 +133,17 @@ class AskScreen(ActionScreen):
 
     def edit_request(self) -> None:
         """Open the whole request in $EDITOR."""
-        from agentdbg.ui.copying import private_file
+        from agentdbg.ui.copying import edited
 
         question = self.asking.question
         if question is None or self.asking.state != "ready":
             self.say(self.asking.problem or "answered: r asks again", Tone.WARN)
             return
-        editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
-        path = private_file("\n".join(pretty(dumps_json(question.body))).encode("utf-8", "surrogatepass"))
-        try:
-            with self.app.suspend():
-                subprocess.run([*shlex.split(editor), path], check=False)
-            text = Path(path).read_text(encoding="utf-8", errors="surrogatepass")
-        except SuspendNotSupported:
-            self.say("no editor can be opened here", Tone.WARN)
-        except (OSError, ValueError) as problem:
-            self.say(f"cannot open {editor}: {problem}", Tone.WARN)
+        text, problem = edited(self.app, "\n".join(pretty(dumps_json(question.body))))
+        if problem:
+            self.say(problem, Tone.WARN)
         else:
-            self._do(partial(self.asking.take_request, text))
-        finally:
-            Path(path).unlink(missing_ok=True)
+            self.do(partial(self.asking.take_request, text))
 
     @on(Prompt.Entered)
     def _entered(self, event: Prompt.Entered) -> None:
@@ -184,4 +153,4 @@ class AskScreen(ActionScreen):
             "address": self.asking.choose_address,
             "edit": self.asking.add_edit,
         }[event.purpose]
-        self._do(partial(wanted, event.text))
+        self.do(partial(wanted, event.text))

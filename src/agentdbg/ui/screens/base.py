@@ -70,16 +70,28 @@ class ActionScreen(Screen[None], inherit_bindings=False):
 
     def show_keys(self) -> None:
         """Fill the footer from the table."""
-        keymap = self.debugger.keymap
-        self.query_one(KeyBar).show_keys(
+        keymap, bar = self.debugger.keymap, self.query_one(KeyBar)
+        if self.query_one(Prompt).is_open:
+            bar.show_keys([("", "enter", "ok"), ("back", "esc", "cancel")], always=0)
+            return
+        bar.show_keys(
             (action.id, shown_key(keymap.keys[action.id][0]), action.label)
             for action in actions_of(self.PLACE)
-            if action.label and keymap.keys[action.id]
+            if action.label and keymap.keys[action.id] and self.offers(action.id)
         )
+
+    def offers(self, action_id: str) -> bool:
+        """Whether an action does something as things stand: else the footer leaves it out."""
+        return True
+
+    @on(Prompt.Toggled)
+    def _name_keys(self) -> None:
+        self.show_keys()
 
     @on(KeyBar.Picked)
     def _perform_clicked(self, event: KeyBar.Picked) -> None:
-        self.perform(event.action_id)
+        if event.action_id:
+            self.perform(event.action_id)
 
     # Actions that all screens have
 

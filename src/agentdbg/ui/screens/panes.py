@@ -13,7 +13,7 @@ from agentdbg.debugging.tabs import tab_for
 from agentdbg.store.protocols import BodyMissing
 from agentdbg.ui.keymap import textual_key
 from agentdbg.ui.messages import BlocksLoaded
-from agentdbg.ui.screens.base import ActionScreen
+from agentdbg.ui.screens.two_panes import TwoPanes
 from agentdbg.ui.widgets.bars import TabBar
 from agentdbg.ui.widgets.body import BodyView
 from agentdbg.ui.widgets.lines import LineView
@@ -25,7 +25,7 @@ WIDE: Final = 100
 """Cells of the detail from which two columns fit."""
 
 
-class PanesScreen(ActionScreen):
+class PanesScreen(TwoPanes):
     """A screen of a list and a detail."""
 
     def __init__(self, session: Session, steps: LineView) -> None:
@@ -36,16 +36,9 @@ class PanesScreen(ActionScreen):
             steps: The list.
         """
         self.session = session
-        super().__init__()
-        self._list = steps
-        self._body = BodyView(id="body")
+        super().__init__(steps)
         self._tab: str | None = None
         self._warned: bytes | None = None
-
-    @property
-    def lines(self) -> LineView:
-        """The focused pane."""
-        return self._body if self._body.has_focus else self._list
 
     def present(self, *, keep_place: bool = False) -> None:
         """Show where the session is."""
@@ -98,21 +91,6 @@ class PanesScreen(ActionScreen):
     def show_raw(self) -> None:
         """Raw."""
         self.show_tab("raw")
-
-    def switch_focus(self) -> None:
-        """To the other pane; a zoom goes along."""
-        target = self._list if self._body.has_focus else self._body
-        self._zoom_on(target if self.has_class("-zoomed") else None)
-        target.focus()
-
-    def toggle_zoom(self) -> None:
-        """Give the focused pane the whole screen, or share it again."""
-        self._zoom_on(None if self.has_class("-zoomed") else self.lines)
-
-    def _zoom_on(self, pane: LineView | None) -> None:
-        self.set_class(pane is not None, "-zoomed")
-        self.query_one("#steps-pane").display = pane is not self._body
-        self.query_one("#detail-pane").display = pane is not self._list
 
     def open_close(self) -> None:
         """Open or close the section under the cursor; from the steps, go to the detail."""

@@ -4,29 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import ClassVar, cast
+from typing import ClassVar, Final
 
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.worker import get_current_worker
 
-from agentdbg.debugging.actions import Action, Owner, Place
+from agentdbg.debugging.actions import Place
 from agentdbg.debugging.document import Tone, span
-from agentdbg.debugging.replay_pages import MODE_WORDS, plan_document
-from agentdbg.debugging.replay_wish import ReplayDialog, Wish
-from agentdbg.replay.plan import Plan
+from agentdbg.debugging.plan_pages import plan_document
+from agentdbg.debugging.replay_dialog import Prepared, ReplayDialog
+from agentdbg.debugging.replay_pages import MODE_WORDS
+from agentdbg.debugging.replay_wish import Wish
+from agentdbg.debugging.value_edits import CannotEdit, NoChange, Value, value_of
+from agentdbg.i18n.catalogue import message
 from agentdbg.ui.keymap import bindings_of
 from agentdbg.ui.messages import Planned
-from agentdbg.ui.screens.base import ActionScreen
+from agentdbg.ui.screens.panes import WIDE
+from agentdbg.ui.screens.two_panes import TwoPanes
 from agentdbg.ui.widgets.bars import Bar, KeyBar
-from agentdbg.ui.widgets.body import BodyView
 from agentdbg.ui.widgets.lines import LineView
 from agentdbg.ui.widgets.prompt import Prompt
 from agentdbg.ui.widgets.replaying import ChoiceList
 
+_REST: Final = 13
+"""Rows of the screen that choices leave to everything else, where they can."""
+_FEWEST: Final = 5
 
-class PlanScreen(ActionScreen):
+
+class PlanScreen(TwoPanes):
     """Asks how to replay a run."""
 
     PLACE: ClassVar[Place] = Place.PLAN
@@ -37,12 +44,10 @@ class PlanScreen(ActionScreen):
 
         Args:
             dialog: The choices; the screen closes their run unless a replay takes it over.
-            edit: Ask for an edit first.
+            edit: Open the value of the selected step in the editor first.
         """
         self._dialog = dialog
-        super().__init__()
-        self._choices = ChoiceList(dialog, id="choices")
-        self._body = BodyView(id="body")
+        super().__init__(ChoiceList(dialog, id="choices"), dialog)
         self._edit = edit
         self._handed_over = False
 
@@ -50,7 +55,7 @@ class PlanScreen(ActionScreen):
         """Status, choices, plan, prompt, keys."""
         yield Bar(id="status")
         with Vertical(id="panes"):
-            yield self._choices
+            yield self._list
             yield Bar(id="tabs")
             yield self._body
         yield Prompt(id="prompt")
@@ -59,31 +64,22 @@ class PlanScreen(ActionScreen):
     def on_mount(self) -> None:
         """Show the choices, and make the plan."""
         self.show_keys()
-        self._choices.focus()
+        self._list.focus()
         self.present()
         self._replan()
         if self._edit:
-            self.call_after_refresh(self.open_edit)
+            self.call_after_refresh(self.open_editor)
 
     def on_unmount(self) -> None:
         """Close the run, unless it is being replayed."""
         self.workers.cancel_group(self, "plan")
         if not self._handed_over:
+            self._dialog.close()
             self._dialog.source.close()
 
-    @property
-    def lines(self) -> LineView:
-        """The focused list."""
-        return self._body if self._body.has_focus else self._choices
-
-    def _method_of(self, action: Action) -> Callable[[], object]:
-        if action.owner is Owner.SCREEN:
-            return super()._method_of(action)
-        return partial(self._do, cast("Callable[[], object]", getattr(self._dialog, action.method)))
-
-    def _do(self, method: Callable[[], object]) -> None:
+    def do(self, method: Callable[[], object]) -> None:
         """Do a dialog's action and show what comes of it."""
-        self._dialog.row = self._choices.cursor
+        self._dialog.row = self._list.cursor
         wish = self._dialog.wish
         method()
         self.present()
@@ -93,64 +89,101 @@ class PlanScreen(ActionScreen):
     def present(self) -> None:
         """Show choices, plan and status."""
         dialog = self._dialog
-        self._choices.styles.height = len(dialog.choices)
-        self._choices.update_lines()
-        self._body.show("plan", plan_document(dialog.plan))
-        left = [span(MODE_WORDS[dialog.wish.mode], Tone.WARN), span(" replay "), span(dialog.run_id, Tone.STRONG)]
-        self.query_one("#status", Bar).show(left, [span("nothing runs yet ", Tone.DIM)])
-        self.query_one("#tabs", Bar).show([span(" Plan", Tone.HEADING)])
+        count = len(dialog.choices)
+        self._list.styles.height = min(count, max(self.size.height - _REST, _FEWEST)) if self.size.height else count
+        self._list.update_lines()
+        self._body.show(
+            "plan", plan_document(dialog.prepared, wide=self.size.width >= WIDE), keep_place=dialog.prepared is not None
+        )
+        left = [
+            span(MODE_WORDS[dialog.wish.mode], Tone.ERROR if dialog.wish.is_live else Tone.OK),
+            span(f" {message('dialog.replay')} "),
+            span(dialog.run_id, Tone.STRONG),
+        ]
+        self.query_one("#status", Bar).show(left, [span(f"{message('dialog.nothing_runs')} ", Tone.DIM)])
+        self.query_one("#tabs", Bar).show([span(f" {message('dialog.plan')}", Tone.HEADING)])
         if dialog.message:
             self.say(dialog.message, Tone.WARN)
+
+    def on_resize(self) -> None:
+        """Choices leave room to the plan."""
+        self.present()
 
     def _replan(self) -> None:
         work = partial(self._make_plan, self._dialog.make(), self._dialog.wish)
         self.run_worker(work, thread=True, exclusive=True, group="plan", exit_on_error=False)
 
-    def _make_plan(self, make: Callable[[], Plan], wish: Wish) -> None:
+    def _make_plan(self, make: Callable[[], Prepared], wish: Wish) -> None:
         worker = get_current_worker()
         try:
-            message = Planned(wish, make())
+            planned = Planned(wish, make())
         except Exception as problem:  # a record that cannot be planned costs a line
-            message = Planned(wish, None, f"{type(problem).__name__}: {problem}")
+            planned = Planned(wish, None, f"{type(problem).__name__}: {problem}")
         if not worker.is_cancelled:
-            self.post_message(message)
+            self.post_message(planned)
 
     @on(Planned)
     def _take_plan(self, event: Planned) -> None:
-        if event.plan is None:
+        if event.prepared is None:
             self.say(f"cannot be planned: {event.problem}", Tone.WARN)
-        elif self._dialog.adopt(event.plan, event.wish):
+        elif self._dialog.adopt(event.prepared, event.wish):
+            self._dialog.message = ""
             self.present()
 
     # Actions
 
-    def row_down(self) -> None:
-        """Next choice, or next line of the plan."""
-        super().row_down()
-        self._dialog.row = self._choices.cursor
+    @on(LineView.Moved, "#choices")
+    def _select(self, _event: LineView.Moved) -> None:
+        self._dialog.row = self._list.cursor
 
-    def switch_focus(self) -> None:
-        """From the choices to the plan and back."""
-        (self._choices if self._body.has_focus else self._body).focus()
-
-    def open_edit(self) -> None:
-        """Ask for an edit."""
-        self.query_one(Prompt).ask("edit", "edit STEP:PATH=JSON", f"{self._dialog.wish.step}:result=")
+    def type_value(self) -> None:
+        """Type the value of the selected choice; where none can be typed, an edit."""
+        self._dialog.row = self._list.cursor
+        self.query_one(Prompt).ask(*self._dialog.typed())
 
     @on(Prompt.Entered)
     def _entered(self, event: Prompt.Entered) -> None:
         self.close_prompt()
-        if event.purpose == "edit":
-            self._do(partial(self._dialog.add_edit, event.text))
+        self.do(partial(self._dialog.take, event.purpose, event.text))
+
+    def open_editor(self) -> None:
+        """Open the recorded value of the selected step in the editor; what is changed there becomes an edit."""
+        from agentdbg.ui.copying import edited
+
+        dialog = self._dialog
+        try:
+            dialog.source.index(None)
+            value = value_of(dialog.source, dialog.source.steps()[dialog.wish.step - 1])
+            text, problem = edited(self.app, value.text)
+            if problem:
+                self.say(problem, Tone.WARN)
+                self._type_edit(value)
+            else:
+                edits = value.edits(text)
+                add = dialog.restore_with if value.restores else dialog.edit_with
+                self.do(partial(add, value.step, *edits))
+        except (CannotEdit, NoChange) as found:
+            words = message("dialog.edits.cannot", step=dialog.wish.step, why=str(found))
+            self.say(words if isinstance(found, CannotEdit) else str(found), Tone.WARN)
+
+    def _type_edit(self, value: Value) -> None:
+        """Without an editor the value is typed."""
+        keys = [choice.key for choice in self._dialog.choices]
+        if "edits" in keys:
+            self._list.move_cursor(keys.index("edits"), tell=False)
+        self.query_one(Prompt).ask("edits", message("dialog.edits.typed"), f"{value.step}:{value.top}=")
 
     def start(self) -> None:
         """Start the replay, once its plan was shown and nothing stands in the way."""
         from agentdbg.ui.screens.replay import ReplayScreen
 
         dialog = self._dialog
-        if not dialog.may_start():
-            self._choices.move_cursor(dialog.row, tell=False)
+        if self._body.has_focus:
+            self._body.toggle()
+        elif not dialog.may_start():
+            self._list.move_cursor(dialog.row, tell=False)
             self.say(dialog.message, Tone.WARN)
-            return
-        self._handed_over = True
-        self.app.switch_screen(ReplayScreen(dialog))
+        else:
+            self._handed_over = True
+            self.debugger.wishes[dialog.run_id] = dialog.wish
+            self.app.switch_screen(ReplayScreen(dialog))

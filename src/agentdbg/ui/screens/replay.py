@@ -12,9 +12,10 @@ from textual.containers import Container, Vertical
 
 from agentdbg.debugging.actions import Action, Owner, Place
 from agentdbg.debugging.document import Tone, span
+from agentdbg.debugging.replay_dialog import ReplayDialog
 from agentdbg.debugging.replay_pages import MODE_WORDS, live_document, state_spans
-from agentdbg.debugging.replay_wish import ReplayDialog
 from agentdbg.debugging.session import Session
+from agentdbg.i18n.catalogue import message
 from agentdbg.ui.keymap import bindings_of
 from agentdbg.ui.messages import ReplayNews
 from agentdbg.ui.screens.base import ActionScreen
@@ -38,6 +39,7 @@ class ReplayScreen(ActionScreen):
         """Start what a dialog asked for; the screen ends it when it goes."""
         self.live = dialog.live(self._wake)
         super().__init__()
+        self._dialog = dialog
         self._guard = dialog.wish.guard
         self._run_id = dialog.run_id
         self._list = LivePairs(self.live, id="pairs")
@@ -67,6 +69,7 @@ class ReplayScreen(ActionScreen):
     def on_unmount(self) -> None:
         """End the replay; what there is of it is kept."""
         self.live.close()
+        self._dialog.close()
 
     @property
     def lines(self) -> LineView:
@@ -101,19 +104,19 @@ class ReplayScreen(ActionScreen):
         self.present()
         if self.live.ended is not None:
             self._timer.stop()
-        if self.live.question is not None and before[1] is None:
-            self.open_answer()
         if (self.live.state, self.live.question) != before:
             self._body.scroll_to(y=0, animate=False, immediate=True)
 
     def present(self) -> None:
         """Show steps, detail and status."""
         live = self.live
+        self.show_keys()
         self._list.update_lines()
         self._list.move_cursor(live.cursor, tell=False)
         self._body.show("live", live_document(live), keep_place=True)
         place = f"{self._list.cursor + 1}/{len(live.pairs)} "
-        left = [span(MODE_WORDS[live.mode], Tone.WARN), span(" "), span(self._run_id, Tone.STRONG), span("  ")]
+        mode = span(MODE_WORDS[live.mode], Tone.ERROR if live.mode == "regression" else Tone.OK)
+        left = [mode, span(" "), span(self._run_id, Tone.STRONG), span("  ")]
         right = [span(f"guard {self._guard}  ", Tone.DIM), span(place, Tone.DIM)]
         self.query_one("#status", Bar).show([*left, *state_spans(live)], right)
         replay = live.outcome.replay_run if live.outcome is not None else None
@@ -175,8 +178,8 @@ class ReplayScreen(ActionScreen):
         if asked is None:
             self.say("the replay asks nothing")
         else:
-            words = "decision (empty: nobody decides)" if asked.about == "approval" else "type yes to make it"
-            self.query_one(Prompt).ask("answer", words)
+            key = "approval" if asked.about == "approval" else "external"
+            self.query_one(Prompt).ask("answer", message(f"live.answer.{key}"))
 
     @on(Prompt.Entered)
     def _entered(self, event: Prompt.Entered) -> None:
@@ -201,6 +204,31 @@ class ReplayScreen(ActionScreen):
 
             source = self.debugger.opener(str(self.live.recorded.root))
             self.app.push_screen(SideScreen(Session(source), against=self.live.published))
+
+    def again(self) -> None:
+        """The dialog again, with the same choices."""
+        from agentdbg.ui.replaying import dialog_for
+        from agentdbg.ui.screens.plan import PlanScreen
+
+        if self.live.ended is None:
+            self.say("it is still running: x stops it, then r replays again")
+            return
+        dialog = dialog_for(self.debugger, str(self.live.recorded.root), self._dialog.wish.step)
+        if isinstance(dialog, str):
+            self.say(dialog, Tone.WARN)
+        else:
+            self.app.switch_screen(PlanScreen(dialog))
+
+    def offers(self, action_id: str) -> bool:
+        """Keys of its state: what is over cannot be paused, and nothing is answered that nobody asks."""
+        if action_id in ("live.open", "live.again"):
+            return self.live.ended is not None and (action_id == "live.again" or bool(self.live.published))
+        if action_id == "live.answer":
+            return self.live.question is not None
+        if action_id in ("live.inspect", "live.decide"):
+            held = self.live.held
+            return bool(held) and (action_id == "live.inspect" or bool(held[0].choices))
+        return not (action_id.startswith("live.") and self.live.ended is not None)
 
     def back(self) -> None:
         """Leave; of a running replay, when asked twice: it is stopped."""

@@ -62,6 +62,8 @@ class Bar(Widget):
         room = width - left.cell_length - right.cell_length
         if right.cell_length and room >= 0:
             left = Strip.join([left, Strip([Segment(" " * room)]), right])
+        if left.cell_length > width > 1:
+            left = Strip.join([left.crop(0, width - 1), Strip([Segment("…")])])
         return left.adjust_cell_length(width).apply_style(self.rich_style)
 
 
@@ -117,13 +119,16 @@ class KeyBar(Bar):
         """Make a bar without keys."""
         super().__init__(id=id)
         self._keys: list[tuple[str, str, str]] = []
+        self._always = _ALWAYS
         self._places: list[tuple[int, int, str]] = []
         self._saying: Span | None = None
 
-    def show_keys(self, keys: Iterable[tuple[str, str, str]]) -> None:
-        """Show keys as ``(action id, key, label)``."""
-        self._keys = list(keys)
-        self._compose_line()
+    def show_keys(self, keys: Iterable[tuple[str, str, str]], *, always: int = _ALWAYS) -> None:
+        """Show keys as ``(action id, key, label)``; the last of them, ``always`` many, at the right end whatever."""
+        shown = list(keys)
+        if (shown, always) != (self._keys, self._always):
+            self._keys, self._always = shown, always
+            self._compose_line()
 
     def say(self, text: str, tone: Tone = Tone.ACCENT) -> None:
         """Say something in the place of the keys; an empty text brings the keys back."""
@@ -144,11 +149,12 @@ class KeyBar(Bar):
         if self._saying is not None:
             self.show([span(" "), self._saying])
             return
-        always = self._keys[-_ALWAYS:]
+        split = len(self._keys) - self._always
+        always = self._keys[split:]
         room = self.size.width - sum(len(key) + len(label) + 3 for _, key, label in always)
         spans: list[Span] = []
         at = 0
-        for entry in self._keys[:-_ALWAYS]:
+        for entry in self._keys[:split]:
             width = len(entry[1]) + len(entry[2]) + 3
             if at + width > room:
                 break

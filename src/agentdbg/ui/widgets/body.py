@@ -35,7 +35,7 @@ from agentdbg.ui.widgets import halves
 from agentdbg.ui.widgets.halves import cut
 from agentdbg.ui.widgets.layout import Lines, Stretch
 from agentdbg.ui.widgets.lines import LineView
-from agentdbg.ui.widgets.wrapping import HARD_SPLIT, breaks, indent_of, row_count
+from agentdbg.ui.widgets.wrapping import HARD_SPLIT, breaks, cells, indent_of, row_count
 
 AT_ONCE: Final = 256 * 1024
 """Bytes of bodies that are read in the key's own frame; more is read on a worker thread."""
@@ -239,7 +239,7 @@ class BodyView(LineView):
         if not self.wrap:
             return HARD_SPLIT, 0
         if not isinstance(line, str) and line and line[0].tone is Tone.LABEL:
-            return self._width, min(len(line[0].text), self._width // 2)
+            return self._width, min(cells(line[0].text), self._width // 2)
         return self._width, indent_of(text, self._width, 0 if text[:1].isalpha() else 2)
 
     def _line_at(self, index: int) -> tuple[int, int]:

@@ -32,6 +32,9 @@ class Prompt(Horizontal):
             self.purpose = purpose
             self.text = text
 
+    class Toggled(Message):
+        """The prompt was opened, or closed."""
+
     class Entered(Typed):
         """The user pressed enter."""
 
@@ -66,10 +69,13 @@ class Prompt(Horizontal):
         field.cursor_position = len(field.value)
         self.add_class("-open")
         field.focus()
+        self.post_message(self.Toggled())
 
     def close(self) -> None:
         """Hide the prompt."""
-        self.remove_class("-open")
+        if self.is_open:
+            self.remove_class("-open")
+            self.post_message(self.Toggled())
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Tell what has been typed so far."""

@@ -8,8 +8,11 @@ from rich.segment import Segment
 
 from agentdbg.debugging.document import Span, Tone, span
 from agentdbg.debugging.live_replay import LiveReplay
+from agentdbg.debugging.marks import INSTEAD
+from agentdbg.debugging.replay_dialog import ReplayDialog
 from agentdbg.debugging.replay_pairs import Pair
-from agentdbg.debugging.replay_wish import ReplayDialog
+from agentdbg.debugging.texts import cut_to, padded
+from agentdbg.model import outward
 from agentdbg.model.records import StepStatus
 from agentdbg.ui.text import Palette, segments
 from agentdbg.ui.widgets.lines import LineView
@@ -38,12 +41,13 @@ class ChoiceList(LineView):
         free = len(choice.values) > 1
         arrows = ("‹ ", " ›") if free else ("  ", "  ")
         value = f"{arrows[0]}{choice.value}{arrows[1]}"
+        room = max(self.size.width - _LABEL - _VALUE - 7, 1)
         return segments(
             [
                 span("› " if here else "  ", Tone.ACCENT),
-                span(f"{choice.label:<{_LABEL}}", Tone.LABEL),
-                span(f"{value:<{_VALUE + 4}}", Tone.STRONG if free else Tone.PLAIN),
-                span(f" {choice.help}", Tone.DIM),
+                span(padded(choice.label, _LABEL), Tone.LABEL),
+                span(padded(value, _VALUE + 4), Tone.STRONG if free else Tone.PLAIN),
+                span(f" {cut_to(choice.help, room)}", Tone.DIM),
             ],
             palette,
         )
@@ -94,6 +98,10 @@ def mark_of(live: LiveReplay, pair: Pair) -> Span:
     at = outcome.first_divergence if outcome is not None else None
     if at is not None and pair.recorded is not None and at.step == pair.recorded + 1:
         return span("≠ diverged", Tone.ERROR)
+    if outward.is_refused(step):
+        return span("⊘ refused", Tone.WARN)
+    if (instead := INSTEAD.get(outward.how_far(step))) is not None:
+        return span(f"{instead.sign} {instead.word}", instead.tone)
     if pair.recorded is None:
         return span("+ new", Tone.WARN)
     if step.status is StepStatus.OPEN:
