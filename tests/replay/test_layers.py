@@ -55,3 +55,25 @@ def test_the_layers_that_held_are_named(lab: ReplayLab) -> None:
     assert {"seccomp", "network namespace", "copy-on-write view"} <= set(outcome.guard)
     assert any(layer.startswith("landlock ") for layer in outcome.guard)
     assert [each["detail"] for each in outcome.contained] == [str(lab.outside / "loaded")]
+
+
+ASKS_THE_MACHINE = """\
+import platform
+import uuid
+import agentdbg
+
+@agentdbg.agent
+def run():
+    by_library = getattr(uuid, "_generate_time_safe", lambda: [bytes(16)])
+    return {"node": uuid.getnode(), "length": len(by_library()[0]), "processor": platform.processor()}
+
+if __name__ == "__main__":
+    run()
+"""
+
+
+@needs_kernel_layers
+def test_asking_for_the_machine_is_no_effect(lab: ReplayLab) -> None:
+    lab.record(ASKS_THE_MACHINE)
+    outcome = lab.replay(guard="auto")
+    assert outcome.verdict == "identical", outcome.reason

@@ -1,7 +1,8 @@
-"""The functions of ``uuid`` that make one: noted and given back, whoever holds them."""
+"""The functions of ``uuid`` that make one, or name the machine: noted and given back, whoever holds them."""
 
 from __future__ import annotations
 
+import sys
 import uuid
 from collections.abc import Callable
 from types import CodeType, FunctionType, ModuleType
@@ -9,7 +10,7 @@ from typing import Any, cast
 
 from agentdbg.recording import pins
 
-FUNCTIONS = ("uuid1", "uuid4", "uuid6", "uuid7")
+FUNCTIONS = ("uuid1", "uuid4", "uuid6", "uuid7", "getnode")
 
 
 def install(module: ModuleType) -> None:
@@ -41,8 +42,13 @@ _REST, _KEYWORDS = 4, 8
 """Flags of code that takes ``*args`` and ``**kwargs``."""
 
 
-def _minted(name: str, original: Callable[..., uuid.UUID]) -> Callable[..., uuid.UUID]:
-    def mint(*args: Any) -> uuid.UUID:
-        return cast(uuid.UUID, pins.note(name, 2, lambda: original(*args), lambda frozen: uuid.UUID(str(frozen)), str))
+def _minted(name: str, original: Callable[..., uuid.UUID | int]) -> Callable[..., uuid.UUID | int]:
+    def thaw(frozen: object) -> uuid.UUID | int:
+        return int(str(frozen)) if name == "getnode" else uuid.UUID(str(frozen))
+
+    def mint(*args: Any) -> uuid.UUID | int:
+        if name == "getnode" and sys._getframe(2).f_globals is vars(uuid):
+            return original()  # a part of what is noted
+        return cast("uuid.UUID | int", pins.note(name, 2, lambda: original(*args), thaw, str))
 
     return mint

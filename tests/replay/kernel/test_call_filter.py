@@ -42,6 +42,7 @@ def _decide(machine: calls.Machine, number: int, args: Sequence[int] = (), arch:
 def test_every_listed_call_is_asked_about_and_no_other(name: str) -> None:
     machine = MACHINES[name]
     conditional = {"open", "openat", "sendto", "socket", "ioctl", "fcntl", "clone", "clone3", "setsid", "setpgid"}
+    conditional |= {"io_uring_setup"}
     conditional |= {"kill", "tkill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "setpriority", "prlimit64"}
     conditional |= {"migrate_pages", "move_pages"} | {name for name in machine.numbers if name.startswith("sched_set")}
     for call, number in machine.numbers.items():
@@ -86,6 +87,12 @@ def test_a_thread_is_no_other_process(name: str) -> None:
     found = [_decide(machine, machine.numbers["clone"], (flags,)) for flags in (thread, spawn, fork, 0x100, 0x4000)]
     assert found == [ALLOW, ALLOW, NOTIFY, NOTIFY, NOTIFY]
     assert _decide(machine, machine.numbers["clone3"]) == ERRNO | 38, "its flags cannot be seen"
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_what_event_loops_try_first_is_not_there(name: str) -> None:
+    machine = MACHINES[name]
+    assert _decide(machine, machine.numbers["io_uring_setup"], (64, 99)) == ERRNO | 38, "they go on with plain calls"
 
 
 @pytest.mark.parametrize("name", MACHINES)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -65,6 +67,7 @@ attempt("forked", lambda: native(libc.system(b"true > /dev/null") and -1))
 attempt("signal", lambda: os.kill(os.getppid(), 10))
 attempt("is_there", lambda: os.kill(os.getppid(), 0))
 attempt("mount", lambda: native(libc.mount(b"none", b"/mnt", b"tmpfs", 0, None)))
+attempt("uring", lambda: native(libc.syscall(calls.machine().numbers["io_uring_setup"], 8, bytes(120))))
 attempt("own_signal", lambda: os.kill(os.getpid(), 28))
 print(json.dumps(found))
 """
@@ -114,6 +117,8 @@ def _held_and_named(world: Path, ends: ExitStack) -> None:
     assert sorted(each.name for each in outside.iterdir()) == ["door"]
     assert (world / "view" / "kept").read_text() == "kept", "what was written is in the view alone"
     assert (world / "scratch" / "u" / "kept").read_text() == ""
+    assert found["uring"] == errno.ENOSYS
+    assert "io_uring_setup" not in {each.call for each in seen}, "event loops try it, and go on without"
     named = {(each.call, each.detail) for each in seen if not each.allowed}
     wanted = {
         ("openat", str(outside / "made")),
@@ -129,3 +134,42 @@ def _held_and_named(world: Path, ends: ExitStack) -> None:
     }
     assert {call for call, _ in wanted} <= {call for call, _ in named} | {"creat"}
     assert {detail for _, detail in wanted} <= {detail for _, detail in named}
+
+
+EXECUTES = """
+import os, sys
+sys.path.insert(0, sys.argv[1])
+from agentdbg.replay.kernel import call_filter, calls
+calls.prepare()
+fd = int(sys.argv[2])
+os.write(fd, b"%d" % call_filter.install(listened=True))
+os.read(fd, 1)
+try:
+    os.execv("/bin/true", ["true"])
+except OSError as problem:
+    sys.exit(problem.errno)
+"""
+
+
+@pytest.mark.parametrize("killed", [True, False])
+def test_of_a_process_that_ends_while_it_asks_nothing_is_told(killed: bool) -> None:
+    seen: list[Asked] = []
+    with ExitStack() as ends:
+        ours, theirs = map(ends.enter_context, socket.socketpair())
+        command = [sys.executable, "-c", EXECUTES, str(SRC), str(theirs.fileno())]
+        child = subprocess.Popen(command, pass_fds=(theirs.fileno(),))
+
+        def cannot_look(path: str, pid: int) -> bool:
+            if killed:
+                child.kill()
+                child.wait()
+            raise ProcessLookupError
+
+        supervisor = Supervisor(take_listener(child.pid, int(ours.recv(16))), [], seen.append, cannot_look)
+        supervisor.start()
+        ours.sendall(b"g")
+        assert child.wait(60) == (-signal.SIGKILL if killed else errno.EPERM)
+        child.kill()
+        theirs.close()
+    supervisor.join(10)
+    assert [(each.call, each.detail, each.allowed) for each in seen] == ([] if killed else [("execve", "?", False)])

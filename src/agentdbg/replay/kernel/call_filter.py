@@ -45,9 +45,10 @@ _ITSELF_AT = {
     "setpriority": (0, 1),
 }
 """Calls that change the process itself where these arguments are 0."""
-_ABSENT = {"clone3": errno.ENOSYS, "setsid": errno.EPERM, "setpgid": errno.EPERM}
-"""``clone3`` has its flags in memory: libraries use ``clone`` then. The others are what the kernel says to the
-leader of a session, and keep what else there is within reach of the signal that ends a replay."""
+_ABSENT = {"clone3": errno.ENOSYS, "io_uring_setup": errno.ENOSYS, "setsid": errno.EPERM, "setpgid": errno.EPERM}
+"""``clone3`` has its flags in memory, what goes through an ``io_uring`` is no system call: event loops and libraries
+try them first, and use ``clone`` and plain calls then. The others are what the kernel says to the leader of a session,
+and keep what else there is within reach of the signal that ends a replay."""
 
 Instruction = tuple[int, int, int, int]
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from agentdbg.replay.kernel import paths
 from agentdbg.replay.kernel.calls import machine, syscall
 
-_RECEIVE, _SEND = 0xC0502100, 0xC0182101
+_RECEIVE, _SEND, _STILL_ASKS = 0xC0502100, 0xC0182101, 0x40082102
 _CONTINUE = 1
 _PIDFD_GETFD = 438
 _ASK = struct.Struct("=QIIiIQ6Q")
@@ -143,12 +143,22 @@ class Supervisor:
         try:
             allowed, detail = self._judge(name, pid, args)
         except Exception:  # whatever it is, what was not understood does not go through
+            if not self._still_asks(ident):
+                return  # it has ended, or a signal came between: nothing was refused
             allowed, detail = False, "?"
         if detail is not None:
             self._report(Asked(name, detail, allowed, pid))
         answer = _ANSWER.pack(ident, 0, 0 if allowed else -errno.EPERM, _CONTINUE if allowed else 0)
         with suppress(OSError):  # the process is gone
             fcntl.ioctl(self._listener, _SEND, answer)
+
+    def _still_asks(self, ident: int) -> bool:
+        """Whether the call waits for its answer; if not, its process may be gone, and its memory with it."""
+        try:
+            fcntl.ioctl(self._listener, _STILL_ASKS, struct.pack("=Q", ident))
+        except OSError:
+            return False
+        return True
 
     # -- judging ----------------------------------------------------------------------------------
 
