@@ -15,7 +15,8 @@ from agentdbg.recording.calls import Call, CallRefused, Made, ReplayStop, Served
 from agentdbg.recording.openers import REGISTRY, ToolOpener, ToolOptions
 from agentdbg.replay.cassette import Cassette, RecordedCall
 from agentdbg.replay.control import Decision, Expected
-from agentdbg.replay.regression_answers import RegressionAnswers, dense
+from agentdbg.replay.free_order import dense
+from agentdbg.replay.regression_answers import RegressionAnswers
 from tests.support.regression_lab import made, recorded
 
 MODEL, READ, WRITE = Kind.MODEL, Effect.READ, Effect.WRITE

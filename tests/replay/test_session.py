@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -11,9 +12,20 @@ from pathlib import Path
 
 import pytest
 
+from agentdbg.model.records import Kind
 from agentdbg.replay.run import ReplayOptions, ReplayRefused
 from agentdbg.replay.session import CannotDo, ReplaySession, abort_all
-from agentdbg.replay.session_events import Diverged, Ended, Inspected, Paused, Printed, Refused, Released, Stepped
+from agentdbg.replay.session_events import (
+    Diverged,
+    Ended,
+    Inspected,
+    NotDone,
+    Paused,
+    Printed,
+    Refused,
+    Released,
+    Stepped,
+)
 from agentdbg.store.address import open_store
 from tests.support.replay_lab import SRC, ReplayLab
 from tests.support.replay_sessions import DESK, followed
@@ -257,3 +269,118 @@ def test_the_child_ends_with_its_parent(lab: ReplayLab) -> None:
     while Path(f"/proc/{child}").exists() and "State:\tZ" not in Path(f"/proc/{child}/status").read_text():
         assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+DECIDED = """\
+import dataclasses
+import agentdbg
+
+@dataclasses.dataclass
+class Order:
+    id: str
+    total: int
+
+@agentdbg.tool(effect="read")
+def look(order, deep=False, *, hint="none"):
+    print("looks for", order, deep, hint, flush=True)
+    return Order(order, len(order))
+
+@agentdbg.tool(effect="write")
+def refund(order, amount):
+    raise SystemExit("a write was made")
+
+class Desk:
+    @agentdbg.tool(effect="read", name="ask")
+    def ask(self, *words, **more):
+        print("asks", *words, more, flush=True)
+        return self.answer(*words)
+
+    def answer(self, *words):
+        return " ".join(words)
+
+@agentdbg.tool(effect="read")
+def pages(count):
+    yield from range(count)
+
+@agentdbg.agent
+def run(order):
+    found = look(order, deep=True)
+    said = Desk().ask("who", "is", it=order)
+    seen = list(pages(2))
+    agentdbg.final_state({"found": [type(found).__name__, found.id, found.total], "said": said, "seen": seen})
+    return found.total
+
+if __name__ == "__main__":
+    run("o-1")
+"""
+
+
+def test_a_person_gives_other_arguments_to_the_calls_of_a_regression(lab: ReplayLab) -> None:
+    lab.record(DECIDED)
+    with followed(lab, start=1, pause=True) as replay:
+        session = replay.session
+        held = replay.paused()
+        assert "arguments" in held.choices and held.arguments == {"order": "o-1", "deep": True, "hint": "none"}
+        for wrong, words in (
+            ({"orders": 1}, "no argument 'orders'"),
+            ([1], "a mapping"),
+            ({"order": object()}, "encod"),
+        ):
+            with pytest.raises(CannotDo, match=words):
+                session.decide("arguments", wrong)
+        session.decide("arguments", {"order": "other-order", "hint": "yes"})
+        assert replay.paused().call.name == "ask"
+        session.decide("arguments", {"words": ("who", "else"), "more": {"it": "o-2"}})
+        assert replay.paused().call.name == "pages"
+        session.decide("arguments", {"count": 3})
+        replay.until(Ended)
+    printed = "".join(event.text for event in replay.all(Printed))
+    assert "looks for other-order True yes" in printed
+    assert "asks who else {'it': 'o-2'}" in printed
+    outcome = session.wait()
+    assert outcome.verdict == "changed" and "replaced by a person: arguments of step 2 look" in outcome.reason
+    assert [(each["step"], each["path"], each["held"]) for each in outcome.edits] == [
+        (2, "arguments", True), (3, "arguments", True), (4, "arguments", True)
+    ]  # fmt: skip
+    made = lab.run(outcome.replay_run or "")
+    assert made.summary().meta["edits"] == [dict(each) for each in outcome.edits]
+    final = next(step for step in made.steps() if step.kind is Kind.CHECKPOINT)
+    assert final.arguments is not None
+    assert json.loads(made.body(final.arguments)) == {
+        "found": ["Order", "other-order", 11], "said": "who else", "seen": [0, 1, 2]
+    }  # fmt: skip
+    look = made.steps()[1]
+    assert (look.attrs["edited"], look.attrs["arguments"]) == (True, {"order": "other-order", "hint": "yes"})
+
+
+def test_a_person_gives_results_as_values_of_the_program(lab: ReplayLab) -> None:
+    lab.record(DECIDED)
+    with followed(lab, start=1, pause=True) as replay:
+        session = replay.session
+        held = replay.paused()
+        recorded = session.recorded_result(held)
+        assert isinstance(recorded, dict) and "Order" in json.dumps(recorded)
+        session.decide("result", json.loads(json.dumps(recorded).replace('"o-1"', '"o-9"')), encoded=True)
+        assert replay.paused().call.name == "ask"
+        session.decide("refuse")
+        replay.until(Ended)
+    outcome = session.wait()
+    assert [(each["step"], each["path"]) for each in outcome.edits] == [(2, "result")]
+    made = lab.run(outcome.replay_run or "")
+    look, ask = made.steps()[1:3]
+    assert look.attrs["edited"] is True and look.result is not None
+    assert b"o-9" in made.body(look.result)
+    assert ask.error is not None and ask.error.type == "CallRefused"
+
+
+def test_a_call_is_held_still_when_what_is_decided_cannot_be_done(lab: ReplayLab) -> None:
+    lab.record(DESK)
+    with followed(lab, start=1, pause=True) as replay:
+        first = replay.paused()
+        gone = {"$": "object", "v": {"type": "__main__.Gone", "members": {}}}
+        replay.session.decide("arguments", {"order": gone}, encoded=True)
+        replay.until(NotDone)
+        assert replay.paused().call == first.call
+        replay.session.cont()
+        replay.until(Ended)
+    assert replay.session.wait().edits == ()

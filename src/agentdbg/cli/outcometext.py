@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from agentdbg.replay.outcome import Outcome
 
 _LISTED = 10
+_LONGEST = 200
 _WITH_LOG = ("crashed", "timed_out", "aborted", "not_replayable")
 
 
@@ -22,6 +24,7 @@ def print_outcome(invocation: Invocation, outcome: Outcome) -> None:
     pairs = [
         *_verdict(outcome),
         *_divergence(outcome.first_divergence),
+        ("edits", "; ".join(_edit(each) for each in outcome.edits)),
         *(_of_regression(outcome) if outcome.mode == "regression" else []),
         *_counts(outcome),
     ]
@@ -62,7 +65,6 @@ def _divergence(found: Divergence | None) -> list[tuple[str, str]]:
 def _of_regression(outcome: Outcome) -> list[tuple[str, str]]:
     samples = [f"{each.get('replay_run')}: {each.get('verdict')}, {_ending(each)}" for each in outcome.samples]
     return [
-        ("edits", "; ".join(_edit(each) for each in outcome.edits)),
         ("from_step", str(outcome.from_step) if outcome.from_step else ""),
         ("touched", "; ".join(_touch(each) for each in outcome.touched[:_LISTED])),
         ("drift", "; ".join(f"step {each['step']} {each['name']} {each['path']}" for each in outcome.drift[:_LISTED])),
@@ -76,7 +78,10 @@ def _of_regression(outcome: Outcome) -> list[tuple[str, str]]:
 
 
 def _edit(edit: Mapping[str, object]) -> str:
-    return f"{edit['step']}:{edit['path']} = {edit['value']}"
+    value = json.dumps(edit["value"], ensure_ascii=False)
+    shown = value if len(value) <= _LONGEST else value[:_LONGEST] + "…"
+    held = f" ({edit['name']}, while it was held)" if edit.get("held") else ""
+    return f"{edit['step'] or '?'}:{edit['path']} = {shown}{held}"
 
 
 def _touch(touched: Mapping[str, object]) -> str:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from agentdbg.store.reader import DirectoryRunSource
 
 T = TypeVar("T")
-_OF_REGRESSION = ("samples", "edits", "pins", "intents", "sandbox")
+_OF_REGRESSION = ("samples", "pins", "intents", "sandbox")
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,17 +158,21 @@ def check_image(image: str | None, guard: str) -> None:
 
 def _exact(invocation: Invocation, source: DirectoryRunSource, asked: Asked, options: ReplayOptions) -> Outcome | None:
     from agentdbg.replay import run as engine
+    from agentdbg.replay.edits import BadEdit, parse_edit
 
-    options = replace(options, from_step=int(asked.start or 0))
-    if asked.only_plan:
-        from agentdbg.cli.plantext import print_plan
-        from agentdbg.replay.plan import plan_exact
+    try:
+        options = replace(options, from_step=int(asked.start or 0), edits=tuple(map(parse_edit, asked.edits)))
+        if asked.only_plan:
+            from agentdbg.cli.plantext import print_plan
+            from agentdbg.replay.plan import plan_exact
 
-        print_plan(invocation, plan_exact(source, options))
-        return None
-    if not options.is_elsewhere:
-        place.warn_of_differences(invocation, source, options)
-    return waiting(invocation, lambda: engine.exact(source, options), message("replay.running"))
+            print_plan(invocation, plan_exact(source, options))
+            return None
+        if not options.is_elsewhere:
+            place.warn_of_differences(invocation, source, options)
+        return waiting(invocation, lambda: engine.exact(source, options), message("replay.running"))
+    except BadEdit as problem:
+        raise Trouble(str(problem), Status.TROUBLE) from problem
 
 
 def _own_format(source: RunSource) -> DirectoryRunSource:

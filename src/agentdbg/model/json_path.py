@@ -36,6 +36,18 @@ def split_edit(text: str) -> tuple[Path, Json]:
         raise BadPath(f"{words(path)}: {raw[:60]!r} is no JSON ({error}); a text needs its quotes: '\"…\"'") from error
 
 
+def split_place(text: str) -> tuple[str, str]:
+    """``PATH=VALUE``: the path as it is written, and the value's text.
+
+    Raises:
+        BadPath: It does not begin with a path and ``=``.
+    """
+    path, end = _read(text)
+    if not path or text[end : end + 1] != "=":
+        raise BadPath(f"'{text[:80]}' is no PATH=JSON")
+    return text[:end].strip(), text[end + 1 :]
+
+
 def parse_path(text: str) -> Path:
     """A path.
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from agentdbg.model.canonical import loads, narrowed_paths
 from agentdbg.model.records import StepStatus
 from agentdbg.recording import scope as scopes
-from agentdbg.recording.calls import CallRefused, Made, ReplayStop
+from agentdbg.recording.calls import CallRefused, Given, Made, Rearranged, ReplayStop
 from agentdbg.recording.interrupts import let_through
-from agentdbg.recording.revive import freeze
+from agentdbg.recording.revive import freeze, thaw
 from agentdbg.recording.served import MadeOutcome, ServedOutcome
 
 if TYPE_CHECKING:
@@ -25,7 +26,16 @@ if TYPE_CHECKING:
 
 
 class ActiveCall:
-    """One call between intent and outcome. ``inside`` is the scope of the function's body."""
+    """One call between intent and outcome. ``inside`` is the scope of the function's body.
+
+    Attributes:
+        instead: Arguments that the function is called with in place of its own: a replay's answer.
+        rebind: Makes them of other arguments by parameter name.
+    """
+
+    instead: tuple[tuple[Any, ...], dict[str, Any]] | None = None
+    rebind: Callable[[Mapping[str, object]], tuple[tuple[Any, ...], dict[str, Any]]] | None = None
+    _more: Mapping[str, object] | None = None
 
     def __init__(
         self, recorder: Recorder, outside: Scope, step: OpenStep, inside: Scope, codec: Codec | None = None
@@ -76,6 +86,7 @@ class ActiveCall:
 
     def succeed(self, result: object, attrs: Mapping[str, object] | None = None) -> None:
         """The call returned."""
+        attrs = attrs or self._more
         members = {"attrs": attrs} if attrs else None
         try:
             self.run.end(self._outside, self.step, StepStatus.OK, self._returned(result), members=members)
@@ -149,11 +160,26 @@ class ActiveCall:
     def _take(self, found: Served | None) -> ServedOutcome | None:
         if found is None:
             return None
+        if isinstance(found, Rearranged):
+            if self.rebind is not None:
+                self.instead, self._more = self.rebind(found.arguments), found.attrs
+            return None
+        if isinstance(found, Given):
+            found = replace(found, value=self._thawed(found.value))
         if isinstance(found, Made):
             self.succeed(found.value, found.attrs)
             return MadeOutcome(found)
         self._guarded(lambda: record_served(self.run, self._outside, self.step, found))
         return ServedOutcome(found, self._codec, self._cannot_deliver)
+
+    def _thawed(self, value: object) -> object:
+        """What a person gave, with its objects made."""
+        try:
+            return thaw(value) if self._codec is None else self._codec.thaw(value)
+        except Exception as problem:
+            refusal = CallRefused(f"agentdbg: the result that was given cannot be made here: {problem}")
+            self.fail(refusal)
+            raise refusal from problem
 
     def _cannot_deliver(self, problem: str) -> BaseException:
         """The replay's answer cannot be made again here: what to raise."""
@@ -165,7 +191,8 @@ class ActiveCall:
     ) -> None:
         """Write the outcome; when something in it fails, at least that there was one."""
         try:
-            self.run.end(self._outside, self.step, status, result(), error=error)
+            members = {"attrs": self._more} if self._more else None
+            self.run.end(self._outside, self.step, status, result(), error=error, members=members)
         except Exception as problem:
             let_through(problem)
             self._end_without(status, problem)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 
@@ -31,6 +31,22 @@ class Binder:
         if self._drop is not None:
             arguments.pop(self._drop, None)
         return arguments
+
+    def rebound(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], arguments: Mapping[str, object]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The call with other arguments: those that are named get another value."""
+        if self.signature is None:
+            raise TypeError("no signature")
+        bound = self.signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        bound.arguments.update((name, value) for name, value in arguments.items() if name in bound.arguments)
+        return bound.args, bound.kwargs
+
+    @property
+    def rebinds(self) -> bool:
+        """Whether calls can be made with other arguments."""
+        return self.signature is not None
 
     def _quick(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any] | None:
         """The usual case, several times as fast as ``Signature.bind``: ordinary parameters, each given once."""

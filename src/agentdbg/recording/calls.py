@@ -22,6 +22,7 @@ class Call:
         arguments_hash: Hash of the recorded arguments or input.
         key: Idempotency key that the tool is given.
         given: A tool's own arguments by parameter name, not redacted: for its dry run and its status look-up alone.
+        rebinds: The call can be made with other arguments: see `Rearranged`.
     """
 
     step: str
@@ -34,6 +35,7 @@ class Call:
     arguments_hash: str
     key: str | None = None
     given: Mapping[str, object] | None = field(default=None, repr=False, compare=False)
+    rebinds: bool = field(default=False, compare=False)
 
 
 @dataclass(slots=True)
@@ -78,6 +80,22 @@ class Made(Served):
     """
 
     value: object = None
+
+
+@dataclass(frozen=True, slots=True)
+class Given(Made):
+    """A result that a person put in the call's place; objects in ``value`` are still taken apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rearranged(Served):
+    """The call is made, with other arguments than it came with.
+
+    Attributes:
+        arguments: By parameter name, as the function is to get them.
+    """
+
+    arguments: Mapping[str, object] = field(default_factory=dict)
 
 
 class CallRefused(Exception):

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     class Active(Protocol):
         """One call between intent and outcome."""
 
+        instead: tuple[tuple[Any, ...], dict[str, Any]] | None
+        """Arguments that a replay put in the place of the call's own, once it has answered."""
+
         def enter(self) -> Token[Scope | None]:
             """Go into the step's scope."""
 
@@ -59,6 +62,8 @@ def function(opener: Opener, target: Callable[..., Any]) -> Callable[..., Any]:
         served = active.served()
         if served is not None:
             return served.deliver()
+        if active.instead is not None:
+            args, kwargs = active.instead
         token = active.enter()
         try:
             result = target(*args, **kwargs)
@@ -89,6 +94,8 @@ def coroutine(
             raise
         if served is not None:
             return served.deliver()
+        if active.instead is not None:
+            args, kwargs = active.instead
         token = active.enter()
         try:
             result = await target(*args, **kwargs)
@@ -115,6 +122,8 @@ def generator(
         served = active.served()
         if served is not None:
             return (yield from served.items())
+        if active.instead is not None:
+            args, kwargs = active.instead
         source = target(*args, **kwargs)
         advance: Callable[[], Any] = lambda: next(source)  # noqa: E731  # replaced by send and throw below
         while True:
@@ -154,6 +163,8 @@ def async_generator(
             for value in served.items():
                 yield value
             return
+        if active is not None and active.instead is not None:
+            args, kwargs = active.instead
         source = target(*args, **kwargs)
         advance: Callable[[], Any] = lambda: source.asend(None)  # noqa: E731  # replaced by asend and athrow below
         while True:

@@ -51,7 +51,7 @@ class RunRecording:
         self.recorder = recorder
         self.facts = facts
         self.gate = Gate(recorder.key, enabled=recorder.redacting)
-        self._identity = CallIdentity(recorder.volatile)
+        self.identity = CallIdentity(recorder.volatile)
         self.request_headers = RequestHeaders()
         self.effects = RunEffects()
         self.root = Lane()
@@ -161,7 +161,7 @@ class RunRecording:
             event["effect"] = _plain(effect)
         call_print = ""
         if kind in _CALL_KINDS:
-            call_print = self._identity.fingerprint(kind, name, arguments, identity)
+            call_print = self.identity.fingerprint(kind, name, arguments, identity)
             event["fp"] = call_print
             note_turn(scope, event)
         if arguments is not None:
@@ -176,7 +176,7 @@ class RunRecording:
         self.effects.began(self, scope, step_id, kind, effect)
         call = None
         if call_print and (replay := self.recorder.answerer) is not None and (replay.nested or not scope.inside_tool):
-            alpha = self._identity.alpha(kind, name, arguments, identity) if replay.nested else ""
+            alpha = self.identity.alpha(kind, name, arguments, identity) if replay.nested else ""
             call = Call(step_id, kind, name, effect, scope.lane.path, call_print, alpha, arguments_hash)
         return OpenStep(step_id, kind, real_monotonic_ns(), call)
 
@@ -245,14 +245,14 @@ class RunRecording:
     @property
     def volatile(self) -> VolatileRules:
         """The rules under which this run's calls are identified."""
-        return self._identity.volatile
+        return self.identity.volatile
 
     def declare_volatile(self, tool: str, paths: tuple[str, ...]) -> None:
         """Add a tool's volatile paths to the rules, which are stored with the run; a replay keeps the recorded ones."""
         if tool in self.volatile.paths or self.recorder.volatile is not None:
             return
         with self._lock:
-            self._identity.declare(tool, paths)
+            self.identity.declare(tool, paths)
             self.save()
 
     def write_environment(self, found: Mapping[str, object]) -> None:

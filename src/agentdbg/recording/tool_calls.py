@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from agentdbg.model.records import Effect, Kind
@@ -60,8 +61,12 @@ class ToolCalls:
         effect = self._effect or found.effect_of(self.name)
         step = run.begin(scope, Kind.TOOL, self.name, run.encode(arguments), effect=effect, members=members)
         if step.call is not None:
-            step.call = replace(step.call, key=cast("str | None", members.get("key")), given=arguments)
-        return ActiveCall(found, scope, step, scope.below(step.id, tool=True))
+            key = cast("str | None", members.get("key"))
+            step.call = replace(step.call, key=key, given=arguments, rebinds=self._bind.rebinds)
+        active = ActiveCall(found, scope, step, scope.below(step.id, tool=True))
+        if found.answerer is not None:
+            active.rebind = partial(self._bind.rebound, args, kwargs)
+        return active
 
     def _members(self, scope: Scope, arguments: dict[str, Any]) -> dict[str, object]:
         members: dict[str, object] = {}

@@ -211,7 +211,6 @@ class Replay:
             "event": "done" if stop is None or isinstance(stop, Over) else "stopped",
             "error": program_error.in_one_line(error) if error is not None else None,
             "unpinned": self._draws.unpinned,
-            "inspected": self._pauses.inspected,
             "leaky": leaky_modules(),
         }
         self._control.tell({**said, **self.answers.report()})

@@ -26,7 +26,7 @@ LOOK_S = 0.1
 """So often it is looked whether a kernel layer has stopped something."""
 LOG_BYTES = 64 * 1024
 MAX_MESSAGE = 4 * 1024 * 1024
-_PASSING = ("step", "paused", "released", "inspected")
+_PASSING = ("step", "paused", "released", "inspected", "not_done")
 """Events for whoever watches; the verdict does not need them."""
 
 
@@ -150,6 +150,8 @@ def run_child(
         else:
             report.exit_code = starter.end(child, report, EXIT_ELSEWHERE_S if patient else 0.0)
         _hear_out(control, report)
+        if watch is not None:
+            _tell(watch, report)
         report.log = log.text()
     return report
 
@@ -201,12 +203,12 @@ def _listen(
     parent: Parent | None,
 ) -> None:
     """Read messages until the child is done, has ended, or its grace after the first stop is over."""
-    ours, told = control.ours, 0
+    ours = control.ours
     was_over = held = False
     looked = time.monotonic()
     while True:
         if watch is not None:
-            told = _tell(watch, report, told)
+            _tell(watch, report)
             now = time.monotonic()
             held = watch.waits() and not was_over
             deadline += now - looked if held else 0.0
@@ -260,12 +262,12 @@ def _answer(
     return 0.0
 
 
-def _tell(watch: Watch, report: ChildReport, told: int) -> int:
-    """Tell what came in since; returns how much that makes in all."""
-    messages = report.messages[told:]
+def _tell(watch: Watch, report: ChildReport) -> None:
+    """Tell what came in since."""
+    messages = report.messages[report.told :]
+    report.told += len(messages)
     for message in messages:
         watch.heard(message)
-    return told + len(messages)
 
 
 def _heard(control: ControlPair, report: ChildReport, data: bytes) -> list[dict[str, Any]]:

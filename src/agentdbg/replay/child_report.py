@@ -17,6 +17,7 @@ class ChildReport:
     exit_code: As ``subprocess`` reports it; a signal is negative.
     log: The end of what the program wrote to its standard streams.
     strange: Lines on the control channel that the replay did not send.
+    told: How many messages whoever watches has been told.
     """
 
     messages: list[dict[str, Any]] = field(default_factory=list)
@@ -24,6 +25,7 @@ class ChildReport:
     exit_code: int | None = None
     log: str = ""
     strange: int = 0
+    told: int = 0
 
     def first(self, event: str) -> dict[str, Any] | None:
         """The first message of that kind."""

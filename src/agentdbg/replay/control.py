@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from agentdbg.model.records import Json
 
 MAX_LINE = 4 * 1024 * 1024
+MOST_SHOWN = 256 * 1024
 MARK = 32
 """Bytes in front of each message of the child's, so that what the program writes to a descriptor is none."""
 _exit = os._exit  # as it was before anything was put in its place
@@ -60,6 +61,7 @@ class Expected:
         problem: Why the answerer is about to end the replay; empty when it is not.
         blocks: The event loop stood still during the recorded call.
         choices: Decisions beside ``go`` that the answerer can carry out for this call.
+        arguments: The call's arguments as they are recorded, where they can be replaced.
     """
 
     recorded: str | None = None
@@ -68,6 +70,7 @@ class Expected:
     problem: str = ""
     blocks: bool = False
     choices: tuple[str, ...] = ()
+    arguments: Json = None
 
 
 class Gatekeeper(Protocol):
@@ -161,11 +164,7 @@ class _Held:
 
 
 class Pauses:
-    """Holds calls as commands say. Thread-safe; once one call is held, later ones are too until told to go on.
-
-    Attributes:
-        inspected: How often a person had code evaluated in the program.
-    """
+    """Holds calls as commands say. Thread-safe; once one call is held, later ones are too until told to go on."""
 
     def __init__(
         self, tell: Callable[[Mapping[str, object]], None], settings: Mapping[str, Any], hold: Callable[[int], None]
@@ -177,11 +176,11 @@ class Pauses:
             settings: ``pause``, ``target`` and ``stops``, as in the commands.
             hold: Told how many more calls are held, or fewer: the clocks of a completion order stand still meanwhile.
         """
-        self.inspected = 0
         self._tell = tell
         self._hold = hold
         self._lock = threading.RLock()
         self._held: list[_Held] = []
+        self._again: set[str] = set()
         self._over = False
         self._pausing = bool(settings.get("pause"))
         self._target = settings.get("target")
@@ -278,6 +277,7 @@ class Pauses:
     def _decide(self, command: Mapping[str, Any]) -> None:
         for held in self._held:
             if held.call.step == command.get("call") and command.get("action") in ("go", *held.expected.choices):
+                self._again.add(held.call.step)  # it is held again when that cannot be done
                 self._let_go([held], Decision(str(command["action"]), cast("Json", command.get("value"))))
 
     def _inspect(self, command: Mapping[str, Any]) -> None:
@@ -294,7 +294,9 @@ class Pauses:
         with self._lock:
             if self._over:
                 return None
-            self._tell({"event": "step", **about, "lane": call.lane})
+            if call.step not in self._again:
+                self._tell({"event": "step", **about, "lane": call.lane})
+            self._again.discard(call.step)
             why = self._why(call, expected)
             if not why:
                 return None
@@ -304,7 +306,7 @@ class Pauses:
         self._hold(1)
         where = [frame.members() for frame in stack_of(held.frames, _cleaned)]
         told = {**about, "why": why, "problem": expected.problem, "where": where, "choices": list(expected.choices)}
-        held.told = {"event": "paused", **told}
+        held.told = {"event": "paused", **told, "arguments": _short(expected.arguments)}
         return held
 
     def _why(self, call: Call, expected: Expected) -> str:
@@ -327,7 +329,7 @@ class Pauses:
                 command = held.asked.popleft() if held.asked else None
             if command is None:
                 return None
-            self.inspected += 1
+            self._tell({"event": "looked_into"})
             told = {"step": held.call.step, "line": command.get("line"), "text": _inspect(held, str(command["line"]))}
             self._tell({"event": "inspected", **told})
 
@@ -354,6 +356,11 @@ def _inspect(held: _Held, line: str) -> str:
         return f"{type(problem).__name__}\n"
 
 
+def _short(arguments: Json) -> Json:
+    """Arguments to be looked at, unless they are too much for that."""
+    return arguments if arguments is not None and len(json.dumps(arguments)) <= MOST_SHOWN else None
+
+
 def _hits(stop: Mapping[str, Any], call: Call, expected: Expected) -> bool:
     """Whether a breakpoint means a call: all that it names has to hold."""
     facts = {
@@ -361,6 +368,7 @@ def _hits(stop: Mapping[str, Any], call: Call, expected: Expected) -> bool:
         "name": call.name,
         "error": expected.failed,
         "divergence": bool(expected.problem),
+        "step": expected.recorded,
     }
     found = [facts[name] == wanted for name, wanted in stop.items() if name in facts]
     return bool(found) and all(found)

@@ -11,14 +11,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from agentdbg.model.records import Effect, Kind, StepStatus
+from agentdbg.model.canonical import loads
+from agentdbg.model.json_text import json_bytes
+from agentdbg.model.records import Effect, Json, Kind, StepStatus
 from agentdbg.recording import scope as scopes
-from agentdbg.recording.calls import Call, CallRefused, Made, Served
+from agentdbg.recording.calls import Call, CallRefused, Given, Made, Served
 from agentdbg.recording.openers import REGISTRY
 from agentdbg.replay.cassette import Cassette, RecordedCall
 from agentdbg.replay.policy import Deed, Ruling, Situation, otherwise, rule
 
 PENDING = "pending"
+LONGEST_EDIT = 64 * 1024
 Tell = Callable[[dict[str, object]], None]
 Ask = Callable[[dict[str, object]], Mapping[str, Any]]
 _COUNTED = {Deed.LIVE: "live", Deed.CHECKED: "live", Deed.DRY_RUN: "dry_run", Deed.REFUSE: "refused"}
@@ -101,10 +104,20 @@ class Doing:
                     self._ask({"event": "window", "asks": "open"})
                 self._open.add(step)
 
-    def given(self, call: Call, value: object) -> Made:
+    def given(self, call: Call, value: Json) -> Given:
         """A person put a result in the call's place."""
-        self._tell({"event": "edited", "step": call.step, "name": call.name})
-        return Made(call.step, StepStatus.OK, attrs={"edited": True}, value=value)
+        given = Given(call.step, StepStatus.OK, attrs={"edited": True}, value=loads(json_bytes(value)))
+        self.edited(call, "result", value)
+        return given
+
+    def edited(self, call: Call, path: str, value: Json, *, by_edit: bool = False) -> None:
+        """Tell that something of a call was replaced: by a person who held it, or by an edit."""
+        here = scopes.current()
+        kept = value if here is None else here.run.gate.value(value)
+        if len(told := json_bytes(kept)) > LONGEST_EDIT:
+            kept = f"({len(told):,} bytes)"
+        about: dict[str, object] = {"event": "edited", "step": call.step, "name": call.name, "by_edit": by_edit}
+        self._tell({**about, "path": path, "value": kept})
 
     # -- outcomes that are made -------------------------------------------------------------------
 
@@ -210,13 +223,13 @@ def choices_for(decided: Decided) -> list[str]:
     """What a person may decide of a call that is held, beside letting it go on."""
     case, there = decided.case, decided.recorded
     choices = []
-    if case.kind is Kind.MODEL or (case.kind is Kind.TOOL and case.effect in (Effect.NONE, Effect.READ)):
+    if case.kind is Kind.MODEL or (case.kind is not Kind.APPROVAL and case.effect in (Effect.NONE, Effect.READ)):
         choices.append("live")
     if there is not None and there.ended is not None:
         choices.append("serve")
-    if case.kind in (Kind.TOOL, Kind.HTTP):
+    if case.kind is not Kind.APPROVAL:
         choices.append("refuse")
-    if case.kind in (Kind.TOOL, Kind.APPROVAL):
+    if case.kind in (Kind.TOOL, Kind.APPROVAL) or (there is not None and there.result is not None):
         choices.append("result")
     return choices
 

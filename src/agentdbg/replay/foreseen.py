@@ -68,11 +68,13 @@ def _foreseen(step: Step, in_doubt: bool, arrangement: Arrangement, options: Reg
         stage = Stage.PREFIX
     if step.id in arrangement.edited:
         return Fate(Deed.SERVE.value, "its outcome was edited")
+    if step.id in arrangement.calls:
+        stage = Stage.AFTER
     case = Situation(
         kind=step.kind,
         effect=step.effect,
         stage=stage,
-        match=Match.SAME,
+        match=Match.NONE if step.id in arrangement.calls else Match.SAME,
         in_doubt=in_doubt,
         settles=True,
         sandboxed=options.sandbox is not None and step.name in options.sandbox.tools,
@@ -80,6 +82,8 @@ def _foreseen(step: Step, in_doubt: bool, arrangement: Arrangement, options: Reg
         pinned=step.name in arrangement.pins,
     )
     ruling = rule(case)
+    if step.id in arrangement.calls:
+        return Fate(ruling.deed.value, f"with edited arguments: {ruling.reason}{_else(step, case)}")
     if stage is not Stage.BEFORE:
         return Fate(ruling.deed.value, f"{ruling.reason}{_else(step, case)}")
     after = rule(replace(case, stage=Stage.AFTER))

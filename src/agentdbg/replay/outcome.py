@@ -25,11 +25,12 @@ class Outcome:
     denied: Calls that a regression replay refused to the agent.
     drift: Live reads that gave something else than recorded.
     samples: What each sample of a regression replay came to.
-    edits: Recorded values that were replaced.
+    edits: Values that were replaced: recorded ones, and those of calls that a person held.
     findings: Calls that were not made, or not as the agent wanted, and why.
     touched: Model inputs that the present code changes.
     stability: How many samples agree, as a fraction.
     store: Where the replay's run is published; empty when there is none.
+    inspected: How many lines of pdb a person had evaluated in the program.
     restored: It went on from the state of checkpoint ``from_step``: nothing before that was run.
     """
 
@@ -64,6 +65,7 @@ class Outcome:
     touched: tuple[Mapping[str, object], ...] = ()
     stability: str | None = None
     sandbox: str | None = None
+    inspected: int = 0
 
     def members(self) -> dict[str, object]:
         """The JSON document of ``agentdbg replay``, without its schema."""
@@ -94,13 +96,14 @@ class Outcome:
             "guard": list(self.guard),
             "drift": [dict(each) for each in self.drift],
             "samples": [dict(each) for each in self.samples],
+            "edits": [dict(each) for each in self.edits],
+            "inspected": self.inspected,
             "notes": list(self.notes),
             **(self._of_regression() if self.mode == "regression" else {}),
         }
 
     def _of_regression(self) -> dict[str, object]:
         return {
-            "edits": [dict(each) for each in self.edits],
             "findings": [dict(each) for each in self.findings],
             "touched": [dict(each) for each in self.touched],
             "stability": self.stability,

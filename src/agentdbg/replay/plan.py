@@ -21,7 +21,7 @@ from agentdbg.replay.present import differences_from_record
 from agentdbg.replay.recorded_code import CannotRestore
 from agentdbg.replay.regression import RegressionOptions, unsafe_start
 from agentdbg.replay.restore import FAST_FORWARD, SKIP, SKIPPED, Restored
-from agentdbg.replay.run import ReplayOptions, ReplayRefused, obstacles_to, restored_at
+from agentdbg.replay.run import ReplayOptions, ReplayRefused, edited_at, obstacles_to, restored_at
 from agentdbg.replay.spec import interpreter, mapping, working_directory
 from agentdbg.replay.start_state import start_state
 from agentdbg.replay.trust import is_trusted
@@ -117,22 +117,31 @@ class Plan:
 
 
 def plan_exact(source: DirectoryRunSource, options: ReplayOptions) -> Plan:
-    """The plan of an exact replay: everything is served."""
+    """The plan of an exact replay: everything is served.
+
+    Raises:
+        BadEdit: An edit cannot be made.
+        NoSuchStep: There is no such step to start from.
+    """
     if options.is_elsewhere:
         return _elsewhere(source, options, plan_exact)
     source.index(None)
     there, remarks = _restored(source, options)
     tape = cassettes.build(source) if there is None else there.tape
+    there, edited = edited_at(source, tape, there, options.edits, exact=True)
     rows = [_row(step, SKIP, SKIPPED) for step in (() if there is None else there.skipped)]
     for call in tape.calls:
         step = source.step_by_id(call.step)
         if step is None:
             continue
-        if call.ended is not None:
+        if call.step in edited.steps:
+            rows.append(_row(step, Deed.SERVE.value, "its outcome, edited"))
+        elif call.ended is not None:
             rows.append(_row(step, Deed.SERVE.value, "its recorded error" if call.error else "its recorded outcome"))
         else:
             rows.append(_row(step, "end", "the record has no outcome of it: the replay ends here"))
-    remarks = (*remarks, *_remarks(source, tape, options), *_start_state(source, options))
+    facts = [Remark(FACT, "edit", edit.words()) for edit in options.edits]
+    remarks = (*remarks, *_remarks(source, tape, options), *_start_state(source, options), *facts)
     return _plan(source, "exact", options, options.from_step, remarks, rows)
 
 

@@ -92,6 +92,10 @@ class RecordedCalls:
         """How many are unserved."""
         return sum(1 for step in self._unserved if within is None or step in within)
 
+    def unserved(self, within: Collection[str]) -> list[str]:
+        """Which of some are unserved."""
+        return [step for step in self._unserved if step in within]
+
     def has_key(self, name: str, key: str) -> bool:
         """Whether a tool was recorded with that idempotency key."""
         keys: list[Json] = [

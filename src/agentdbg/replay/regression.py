@@ -13,11 +13,10 @@ from typing import Any
 from agentdbg.compare.trajectory import called
 from agentdbg.compare.unseen import unseen_in
 from agentdbg.model.records import Kind
-from agentdbg.redaction.gate import Gate
 from agentdbg.replay import cassette as cassettes
 from agentdbg.replay.cassette import Cassette
 from agentdbg.replay.child_process import Watch
-from agentdbg.replay.edits import Edit, apply
+from agentdbg.replay.edits import Edit
 from agentdbg.replay.intents import Intent
 from agentdbg.replay.moved_run import published_entry
 from agentdbg.replay.outcome import Outcome
@@ -28,8 +27,16 @@ from agentdbg.replay.publishing import publish
 from agentdbg.replay.recorded_code import CannotRestore
 from agentdbg.replay.regression_lane import Arrangement, Lane, Person, facts_of, run_lane
 from agentdbg.replay.regression_verdict import Sample, judge_sample, with_lineage
-from agentdbg.replay.restore import RESTORE, Restored, in_words, with_edits
-from agentdbg.replay.run import ReplayOptions, ReplayRefused, Scratch, never_started, obstacles_to, restored_at
+from agentdbg.replay.restore import RESTORE, Restored, in_words
+from agentdbg.replay.run import (
+    ReplayOptions,
+    ReplayRefused,
+    Scratch,
+    edited_at,
+    never_started,
+    obstacles_to,
+    restored_at,
+)
 from agentdbg.replay.sandbox import Sandbox
 from agentdbg.replay.spec import mapping
 from agentdbg.replay.stability import Conclusion, conclusion_of, is_decided, stability_of
@@ -147,12 +154,8 @@ def arranged(
         BadPin: A record has no call of a pinned tool.
         NoSuchStep: There is no such step to start from.
     """
-    gate = Gate(enabled=mapping(mapping(source.summary().meta.get("rules")).get("redaction")).get("version") != "off")
-    edits = [replace(edit, value=gate.value(edit.value)) for edit in options.edits]
-    if there is not None:
-        there, edits = with_edits(there, edits)
+    there, edited = edited_at(source, tape, there, options.edits, exact=False)
     facts = facts_of(source, tape)
-    edited = apply(source, tape, edits)
     pins = tapes(source, edited.tape, options.pins)
     prefix = None if options.start is None else cut_before(source, options.start, tape.calls).calls
     return Arrangement(
@@ -165,6 +168,7 @@ def arranged(
         options.sandbox,
         options.person,
         there,
+        edited.calls,
     )
 
 
@@ -200,7 +204,8 @@ class _Regression:
             if lane.made is None:
                 return self._never_started(lane)
             self._touched = tuple(self._touches(lane))
-            by_itself = self._plan.prefix is None and not lane.report.first("control_ends") and not self._touched
+            goes_on = self._plan.prefix is not None or self._plan.calls
+            by_itself = not goes_on and not lane.report.first("control_ends") and not self._touched
             if not by_itself or lane.report.first("done") is None or lane.report.all("ruled"):
                 return None
             sample = self._judged(lane)
@@ -242,7 +247,8 @@ class _Regression:
             sample = replace(sample, outcome=in_words(sample.outcome, RESTORE, there.number))
             notes = (*notes, *there.notes)
         name = self._options.sandbox.name if self._options.sandbox is not None else None
-        return with_lineage(sample, edits=_edits(self._options), touched=self._touched, notes=notes, sandbox=name)
+        edits = (*_edits(self._options), *sample.outcome.edits)
+        return with_lineage(sample, edits=edits, touched=self._touched, notes=notes, sandbox=name)
 
     def _redacted(self, sample: Sample) -> list[str]:
         """What a live model or tool got was made of placeholders, as far as it came from the record."""
@@ -318,6 +324,8 @@ class _Regression:
             denied=sum(each.denied for each in outcomes),
             drift=_distinct([item for each in outcomes for item in each.drift]),
             findings=_distinct([item for each in outcomes for item in each.findings]),
+            edits=_distinct([item for each in outcomes for item in each.edits]),
+            inspected=sum(each.inspected for each in outcomes),
         )
 
 

@@ -5,40 +5,25 @@ Runs in the child process, on the standard library.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import Any
 
 from agentdbg.model.records import Kind, StepStatus
-from agentdbg.recording import scope as scopes
 from agentdbg.recording.calls import Call, CallRefused, ReplayStop, Served
 from agentdbg.recording.openers import REGISTRY
-from agentdbg.replay.answers import Diverged, ExactAnswers, outcome_of
+from agentdbg.replay.answers import Diverged, outcome_of
 from agentdbg.replay.cassette import Cassette, RecordedCall
 from agentdbg.replay.control import GO, Expected
 from agentdbg.replay.doing import Ask, Decided, Doing, Tell, choices_for, chosen
-from agentdbg.replay.order import NEVER, CompletionOrder
+from agentdbg.replay.free_order import FreeOrder, dense
+from agentdbg.replay.order import NEVER
 from agentdbg.replay.policy import Deed, Match, Ruling, Situation, Stage, rule
+from agentdbg.replay.rearranging import shown_arguments
 from agentdbg.replay.recorded_calls import RecordedCalls
+from agentdbg.replay.replacing import ReplacingAnswers, is_nested
 
 
-class _Order(CompletionOrder):
-    """Recorded completion order, up to where the program leaves the record."""
-
-    free = False
-
-    def _is_turn(self, place: float) -> bool:
-        if self.free and (stop := self._stopped()) is not None:
-            raise stop
-        return self.free or super()._is_turn(place)
-
-    def let_go(self) -> None:
-        """From now on nothing waits."""
-        self.free = True
-        self.wake_all()
-
-
-class RegressionAnswers(ExactAnswers):
+class RegressionAnswers(ReplacingAnswers):
     """Thread-safe.
 
     Attributes:
@@ -57,13 +42,15 @@ class RegressionAnswers(ExactAnswers):
             tell: Gets what the parent has to know.
             ask: The same, and waits for the parent's reply.
             plan: ``stage`` (``control``, ``before`` or ``prefix``), ``prefix``, ``edited`` (step ids), ``facts``,
-                ``sandbox``, ``runs`` (ids that a derived key has in it), ``windows`` (tell when tools may reach out).
+                ``arguments`` (edits by step id), ``sandbox``, ``runs`` (ids that a derived key has in it), ``windows``
+                (tell when tools may reach out).
             pins: By tool, the record that answers all its calls.
         """
         super().__init__(cassette, tell)
-        self._order: _Order
+        self._order: FreeOrder
         self.live = False
         self._plan = plan
+        self._rearranged: set[str] = set()
         self._stage = Stage(plan["stage"])
         self._prefix = frozenset(plan.get("prefix") or ())
         self._edited = frozenset(plan.get("edited") or ())
@@ -72,9 +59,9 @@ class RegressionAnswers(ExactAnswers):
         if self._stage is Stage.PREFIX:
             inside = {call.step: call for call in dense(calls, self._prefix)}
             calls = tuple(inside.get(call.step, call) for call in calls)
-            self._order = _Order(list(inside.values()), self.stopped)
+            self._order = FreeOrder(list(inside.values()), self.stopped)
         else:
-            self._order = _Order(calls, self.stopped)
+            self._order = FreeOrder(calls, self.stopped)
         self._changed = self._order.changed
         self._ordered = self._prefix if self._stage is Stage.PREFIX else frozenset(call.step for call in calls)
         self._calls = RecordedCalls(calls, plan.get("facts") or {})
@@ -88,28 +75,34 @@ class RegressionAnswers(ExactAnswers):
     def answer(self, call: Call) -> Served | None:
         """Answer from a thread."""
         self._counted(call)
-        choice = GO if self.gate is None else self.gate.before(call, self._expects(call))
-        if choice.action == "result":
-            self._order.let_go()
-            return self.doing.given(call, choice.value)
+        while True:
+            choice = GO if self.gate is None else self.gate.before(call, self._expects(call))
+            if (instead := self._instead(call, choice)) is not None:
+                break
+        if isinstance(instead, Served):
+            return instead
+        call, other = instead
         decided = self._decide(call, choice.action)
         if decided.ruling.deed is Deed.SERVE:
             return self._serve(decided)
         made = self.doing.instead(call, decided)
-        return made() if callable(made) else made
+        return other if made is None else made() if callable(made) else made
 
     async def answer_async(self, call: Call) -> Served | None:
         """Answer from a task; a dry run may be a coroutine."""
         self._counted(call)
-        choice = GO if self.gate is None else await self.gate.before_async(call, self._expects(call))
-        if choice.action == "result":
-            self._order.let_go()
-            return self.doing.given(call, choice.value)
+        while True:
+            choice = GO if self.gate is None else await self.gate.before_async(call, self._expects(call))
+            if (instead := self._instead(call, choice)) is not None:
+                break
+        if isinstance(instead, Served):
+            return instead
+        call, other = instead
         decided = self._decide(call, choice.action)
         if decided.ruling.deed is Deed.SERVE:
             return await self._serve_async(decided)
         made = self.doing.instead(call, decided, awaits=True)
-        return await self.doing.awaited(call, decided, made) if callable(made) else made
+        return other if made is None else await self.doing.awaited(call, decided, made) if callable(made) else made
 
     def turn(self, served: Served) -> None:
         """Hold back the end of a served stream until its turn, while there is an order."""
@@ -150,12 +143,13 @@ class RegressionAnswers(ExactAnswers):
             "live_calls": self.doing.counts["live"],
             "dry_run": self.doing.counts["dry_run"],
             "refused": self.doing.counts["refused"],
+            "unused_edits": self._calls.unserved({*self._edited, *(self._plan.get("arguments") or ())}),
         }
 
     # -- deciding ---------------------------------------------------------------------------------
 
     def _counted(self, call: Call) -> None:
-        if not _is_nested():
+        if not is_nested():
             with self._changed:
                 self._calls.count(call)
 
@@ -166,12 +160,14 @@ class RegressionAnswers(ExactAnswers):
                 raise self._stop
             decided = self._case(call)
         recorded, ruling = decided.recorded, decided.ruling
+        arguments = shown_arguments(call)
         return Expected(
             recorded=None if recorded is None else recorded.step,
             order=NEVER if recorded is None or recorded.ended is None else recorded.ended,
             failed=recorded is not None and recorded.error is not None,
             problem=ruling.reason if ruling.deed in (Deed.STOP, Deed.REFUSE) else "",
-            choices=tuple(choices_for(decided)),
+            choices=(*choices_for(decided), *(("arguments",) if arguments is not None else ())),
+            arguments=arguments,
         )
 
     def _decide(self, call: Call, action: str = "go") -> Decided:
@@ -203,7 +199,7 @@ class RegressionAnswers(ExactAnswers):
 
     def _case(self, call: Call) -> Decided:
         """What the table says of a call; nothing is changed by asking."""
-        if _is_nested():
+        if is_nested():
             return self._nested_case(call)
         if call.name in self._pins and call.kind is Kind.TOOL:
             calls, tape = self._pins[call.name]
@@ -219,17 +215,15 @@ class RegressionAnswers(ExactAnswers):
     def _edited_call(self, call: Call) -> tuple[Stage, RecordedCall, Match] | None:
         if not self._edited or self._stage is Stage.CONTROL:
             return None
-        recorded, match = self._calls.find(call, self._edited, by_place=False)
-        if recorded is None:
-            there = self._calls.at_place(call)
-            open_there, _ = self._calls.find(call, self._edited, by_place=True)
-            recorded, match = (there, Match.PLACE) if there is open_there else (None, Match.NONE)
+        recorded, match = self._meant(call, self._edited)
         return None if recorded is None else (self._now(), recorded, match)
 
     def _look(self, call: Call) -> tuple[Stage, RecordedCall | None, Match]:
         """Where the program is, and the recorded call that this one is."""
         if self._stage is Stage.CONTROL:
             return (Stage.CONTROL, *self._calls.find(call, by_place=True))
+        if call.step in self._rearranged:
+            return (self._now_free(), *self._calls.find(call, by_place=False))
         if self._stage is Stage.PREFIX and self._calls.left(self._prefix):
             recorded, match = self._calls.find(call, self._prefix, by_place=True)
             if recorded is not None or self._calls.left_in(call.lane, self._prefix) is not None:
@@ -271,6 +265,10 @@ class RegressionAnswers(ExactAnswers):
         if call.key is None or not self._calls.has_key(call.name, call.key):
             return False
         return not any(part in call.key for part in self._plan.get("runs") or ())
+
+    def _now_free(self) -> Stage:
+        """Where a call is that was rearranged: behind nothing that has to agree."""
+        return Stage.AFTER if self.live else Stage.BEFORE
 
     def _now(self) -> Stage:
         return Stage.AFTER if self.live else self._stage
@@ -362,21 +360,5 @@ def _there(decided: Decided) -> RecordedCall:
     return decided.recorded
 
 
-def _is_nested() -> bool:
-    here = scopes.current()
-    return here is not None and here.inside_tool
-
-
 def _in_pieces(recorded: RecordedCall) -> bool:
     return bool(recorded.stream) or "http_status" in recorded.attrs
-
-
-def dense(calls: Sequence[RecordedCall], kept: frozenset[str]) -> list[RecordedCall]:
-    """Some of the calls, their intents and outcomes numbered without gaps: the order that is kept before the cut."""
-    chosen = [call for call in calls if call.step in kept]
-    places = sorted([call.asked for call in chosen] + [call.ended for call in chosen if call.ended is not None])
-    number = {place: position for position, place in enumerate(places)}
-    return [
-        replace(call, asked=number[call.asked], ended=None if call.ended is None else number[call.ended])
-        for call in chosen
-    ]

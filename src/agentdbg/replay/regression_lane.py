@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from agentdbg.model.fingerprint import alpha_fingerprint, drop_volatile
 from agentdbg.model.json_text import loads_json
-from agentdbg.model.records import Kind
+from agentdbg.model.records import Json, Kind
 from agentdbg.redaction.gate import Gate
 from agentdbg.replay import cassette as cassettes
 from agentdbg.replay.cassette import Cassette
@@ -72,6 +72,7 @@ class Arrangement:
         pins: By tool, the record that answers its calls.
         facts: By step, alpha fingerprint and idempotency key.
         restored: The checkpoint whose state the agent goes on from, instead of being started.
+        calls: By recorded tool call, what is put into the arguments of the call that is taken for it.
     """
 
     tape: Cassette
@@ -83,6 +84,7 @@ class Arrangement:
     sandbox: Sandbox | None = None
     person: Person | None = None
     restored: Restored | None = None
+    calls: Mapping[str, Sequence[tuple[Sequence[str | int], Json]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +229,7 @@ def _plan_for_child(
         "stage": stage.value,
         "prefix": sorted(plan.prefix or ()),
         "edited": sorted(plan.edited),
+        "arguments": {step: [[list(path), value] for path, value in each] for step, each in plan.calls.items()},
         "facts": plan.facts,
         "pins": places,
         "sandbox": None if plan.sandbox is None else plan.sandbox.members(),
@@ -261,7 +264,7 @@ def facts_of(source: DirectoryRunSource, tape: Cassette) -> dict[str, dict[str, 
         step = source.step_by_id(call.step)
         if step is None:
             continue
-        about: dict[str, object] = {"key": step.idempotency_key}
+        about: dict[str, object] = {"key": step.idempotency_key, "provider": step.attrs.get("provider")}
         try:
             covered = cassettes.identity_of(source, step, _intent(source, call.step))
             kept, _ = drop_volatile(covered, rules.for_call(step.name))

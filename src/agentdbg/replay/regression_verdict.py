@@ -21,7 +21,7 @@ from agentdbg.replay.sameness import ReplaySameness
 from agentdbg.replay.stability import Conclusion, conclusion_of
 from agentdbg.replay.unanswered import in_words as in_words_of
 from agentdbg.replay.unanswered import unanswered_call
-from agentdbg.replay.verdict import in_words
+from agentdbg.replay.verdict import BY_HAND, INSPECTED, in_words, inspected_in
 from agentdbg.store.protocols import BodyMissing
 from agentdbg.store.reader import DirectoryRunSource
 
@@ -124,10 +124,19 @@ class _Case:
         if drift:
             names = ", ".join(dict.fromkeys(each.name for each in drift))
             self._notes.append(f"outside data has drifted ({names}): what comes of that is not the doing of a fix")
+        edits = self._edits()
+        for unused in self._said.get("unused_edits") or ():
+            if step := self._recorded.step_by_id(str(unused)):
+                self._notes.append(
+                    f"not used: the edit of step {step.n}, {called(step)}: the program did not come to it"
+                )
+        inspected = inspected_in(report)
+        if inspected:
+            self._notes.append(INSPECTED.format(count=inspected))
         outcome = Outcome(
             source_run=self._recorded.summary().run_id,
             verdict=verdict,
-            reason=reason,
+            reason=f"{reason}{BY_HAND if inspected else ''}{_edited_words(edits)}",
             first_divergence=self._divergence(verdict),
             answers=judged(answers, changes, intents),
             served=served,
@@ -147,6 +156,8 @@ class _Case:
             drift=tuple(each.members() for each in drift),
             findings=tuple(self._findings()),
             notes=tuple(self._notes),
+            edits=edits,
+            inspected=inspected,
         )
         final = verdict not in ("same", "changed") or not self._asked_models()
         return Sample(outcome, self._conclusion if complete else None, final)
@@ -233,6 +244,16 @@ class _Case:
         said = self._said.get(what)
         return said if isinstance(said, int) and not isinstance(said, bool) else 0
 
+    def _edits(self) -> tuple[Mapping[str, object], ...]:
+        """What a person who held a call put in its place."""
+        mates = {b.id: a.n for a, b in self._compared.pairs if a is not None and b is not None}
+        found: list[Mapping[str, object]] = []
+        for each in self._report.all("edited"):
+            if not each.get("by_edit"):
+                about = {"path": each.get("path"), "value": each.get("value"), "name": each.get("name")}
+                found.append({"step": mates.get(str(each.get("step"))), **about, "held": True})
+        return tuple(found)
+
     def _findings(self) -> list[dict[str, object]]:
         """Writes and questions that did not happen as the agent wanted."""
         found: list[dict[str, object]] = []
@@ -243,12 +264,24 @@ class _Case:
                 found.append({**_about(step, each), "deed": each.get("deed"), "reason": each.get("reason")})
             elif event == "edited":
                 step = self._replayed.step_by_id(str(each.get("step")))
-                found.append({**_about(step, each), "deed": "edit", "reason": "its result was put in by a person"})
+                whose = "an edit" if each.get("by_edit") else "a person"
+                reason = f"its {each.get('path')} was put in by {whose}"
+                found.append({**_about(step, each), "deed": "edit", "reason": reason})
+            elif event == "not_edited":
+                step = self._replayed.step_by_id(str(each.get("step")))
+                found.append({**_about(step, each), "deed": "not edited", "reason": each.get("reason")})
             elif event == "settled":
                 step = self._replayed.step_by_id(str(each.get("step")))
                 done = "done" if each.get("done") else "not done"
                 found.append({**_about(step, each), "deed": "settle", "reason": f"in doubt, settled: it was {done}"})
         return found
+
+
+def _edited_words(edits: Sequence[Mapping[str, object]]) -> str:
+    if not edits:
+        return ""
+    words = [f"{each['path']} of step {each['step'] or '?'} {each['name']}" for each in edits]
+    return f"; replaced by a person: {', '.join(words)}"
 
 
 def _about(step: Step | None, message: Mapping[str, Any]) -> dict[str, object]:

@@ -21,13 +21,16 @@ from agentdbg.replay.child_start import child_command
 from agentdbg.replay.cleaning import cleaned
 from agentdbg.replay.container.box import CHANNEL, Box
 from agentdbg.replay.container.wishes import box_for, members, variables
+from agentdbg.replay.edited_record import EditedRecord
+from agentdbg.replay.edited_record import in_words as edited_in_words
+from agentdbg.replay.edits import Edit, Edited, apply, gated
 from agentdbg.replay.moved_run import published_entry
 from agentdbg.replay.outcome import Outcome
 from agentdbg.replay.placed import CURRENT, CodeRefused, placed
 from agentdbg.replay.prefix import NoSuchStep
 from agentdbg.replay.publishing import publish
 from agentdbg.replay.recorded_code import CannotRestore
-from agentdbg.replay.restore import FAST_FORWARD, RESTORE, CannotResume, Restored, in_words, restored
+from agentdbg.replay.restore import FAST_FORWARD, RESTORE, CannotResume, Restored, in_words, restored, with_edits
 from agentdbg.replay.spec import (
     child_environment,
     interpreter,
@@ -69,6 +72,7 @@ class ReplayOptions:
         prefix: Way to there: ``fast-forward`` (served) or ``restore`` (from the checkpoint's state).
         image: Container image that an exact replay is run in; empty: none.
         engine: Container engine; empty: the first one that answers.
+        edits: Recorded values that an exact replay goes on from in edited form.
     """
 
     guard: str
@@ -84,6 +88,7 @@ class ReplayOptions:
     prefix: str = FAST_FORWARD
     image: str = ""
     engine: str = ""
+    edits: tuple[Edit, ...] = ()
 
     @property
     def is_elsewhere(self) -> bool:
@@ -128,6 +133,7 @@ def exact(source: DirectoryRunSource, options: ReplayOptions, watch: Watch | Non
     Raises:
         ReplayRefused: It must not be started.
         NoContainer: The container that was asked for cannot be had.
+        BadEdit: An edit cannot be made.
     """
     source.index(None)
     if options.is_elsewhere:
@@ -143,13 +149,30 @@ def exact(source: DirectoryRunSource, options: ReplayOptions, watch: Watch | Non
     there = restored_at(source, options)
     tape = there.tape if there is not None else _tape(source)
     obstacles += [f"body missing: {what}" for what in tape.missing]
+    edits = tuple(edit.members() for edit in options.edits)
     if obstacles:
         others, total = tuple(obstacles[1:]), len(tape.calls)
-        return Outcome(summary.run_id, "not_replayable", obstacles[0], notes=others, total=total)
+        return Outcome(summary.run_id, "not_replayable", obstacles[0], notes=others, total=total, edits=edits)
+    there, edited = edited_at(source, tape, there, options.edits, exact=True)
     with Scratch() as scratch:
-        found = _replay(source, tape, options, scratch, watch, there)
+        found = _replay(source, edited, options, scratch, watch, there)
     seen = source if there is None else there.source
-    return replace(found, uncovered=tuple(each.members() for each in unseen_in(seen) if each.uncovered))
+    uncovered = tuple(each.members() for each in unseen_in(seen) if each.uncovered)
+    return replace(found, uncovered=uncovered)
+
+
+def edited_at(
+    source: DirectoryRunSource, tape: cassettes.Cassette, there: Restored | None, edits: Sequence[Edit], *, exact: bool
+) -> tuple[Restored | None, Edited]:
+    """What is served, and the state that is restored, with the edits made.
+
+    Raises:
+        BadEdit: One of them cannot be made.
+    """
+    left = gated(source, edits)
+    if there is not None:
+        there, left = with_edits(there, left)
+    return there, apply(source, tape, left, exact=exact)
 
 
 def restored_at(source: DirectoryRunSource, options: ReplayOptions) -> Restored | None:
@@ -228,13 +251,13 @@ class Scratch:
 
 def _replay(
     source: DirectoryRunSource,
-    tape: cassettes.Cassette,
+    edited: Edited,
     options: ReplayOptions,
     scratch: Path,
     watch: Watch | None,
     there: Restored | None,
 ) -> Outcome:
-    summary = source.summary()
+    summary, tape = source.summary(), edited.tape
     run_id = f"{summary.run_id[:100]}.exact"
     cassettes.write(tape, str(scratch / "cassette"))
     cwd = working_directory(source, scratch)
@@ -252,6 +275,8 @@ def _replay(
             restore=None if there is None else there.spec(scratch),
             box=None if box is None else members(box),
         )
+        if edited.arguments is not None:
+            (scratch / "arguments").write_bytes(edited.arguments)
         if watch is not None:
             watch.attached(control, scratch / "store" / "runs" / run_id)
         report = _run_child(source, spec, options, control, watch, box)
@@ -262,8 +287,10 @@ def _replay(
     if not made.is_dir():
         found = never_started(summary.run_id, report, len(tape.calls))
         return found if box is None else replace(found, notes=(*found.notes, *box.notes))
-    outcome = judge(source if there is None else there.source, made, tape, report)
+    seen = source if there is None else there.source
+    outcome = judge(EditedRecord(seen, edited) if options.edits else seen, made, tape, report)
     outcome = _noted(outcome, options, there, start, box)
+    outcome = replace(outcome, edits=(*(edit.members() for edit in options.edits), *outcome.edits))
     published, place = publish(made, options.store, outcome, published_entry(source), options.tags)
     if str(place) != options.store.location():
         outcome = replace(outcome, notes=(*outcome.notes, f"{options.store.location()} cannot be written: see {place}"))
@@ -302,7 +329,9 @@ def _run_child(
 def _noted(
     outcome: Outcome, options: ReplayOptions, there: Restored | None, start: StartState | None, box: Box | None
 ) -> Outcome:
-    """With what is to be said of where the replay began."""
+    """With what is to be said of where the replay began, and from what."""
+    reason = edited_in_words(options.edits, outcome.reason, identical=outcome.verdict == "identical")
+    outcome = replace(outcome, reason=reason)
     if options.from_step:
         outcome = in_words(outcome, options.prefix, options.from_step)
     notes = () if there is None else tuple(there.notes)

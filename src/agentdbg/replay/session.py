@@ -12,19 +12,23 @@ All methods may be called from any thread.
 
 from __future__ import annotations
 
+import json
 import threading
-import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, Final
+from typing import Any, Final, cast
 
+from agentdbg.model.canonical import tree_of
+from agentdbg.model.json_text import loads_json
 from agentdbg.model.records import Json, Step
 from agentdbg.model.safe_text import safe_block
+from agentdbg.recording.revive import freeze
 from agentdbg.redaction.gate import Gate
 from agentdbg.replay.cassette import served_steps
 from agentdbg.replay.child_process import ControlPair, Watch
+from agentdbg.replay.log_pieces import LogPieces
 from agentdbg.replay.outcome import Outcome
 from agentdbg.replay.regression import RegressionOptions, regression
 from agentdbg.replay.run import NotReplayable, ReplayOptions, ReplayRefused, exact
@@ -34,19 +38,18 @@ from agentdbg.replay.session_events import (
     Ended,
     Event,
     Inspected,
+    NotDone,
     Paused,
-    Printed,
     Refused,
     Released,
     Started,
     Stepped,
 )
 from agentdbg.replay.where import Frame
+from agentdbg.store.protocols import BodyMissing
 from agentdbg.store.reader import DirectoryRunSource
 
-LOG_SECONDS: Final = 0.05
-LOG_BYTES: Final = 16 * 1024
-"""Of what is printed faster than this between two events only the end is told."""
+MOST_EDITED: Final = 1024 * 1024
 _running: weakref.WeakSet[ReplaySession] = weakref.WeakSet()
 
 
@@ -78,13 +81,14 @@ class ReplaySession:
             source: The recorded run; stays open until the replay is over.
             options: As of a replay that nobody watches; they say which kind it is.
             pause: Hold the first call.
-            stops: Breakpoints: ``kind``, ``name``, ``error: true``, ``divergence: true``; all members of one must hold.
+            stops: Breakpoints: ``kind``, ``name``, ``step`` (its number), ``error: true``, ``divergence: true``; all
+                members of one must hold.
             listener: Called with every event, from the replay's threads; else they wait for `events`.
         """
         self.source = source
         self.mode = "regression" if isinstance(options, RegressionOptions) else "exact"
         self._options = options
-        self._settings: dict[str, object] = {"pause": pause, "target": None, "stops": [dict(stop) for stop in stops]}
+        self._settings: dict[str, object] = {"pause": pause, "target": None, "stops": self._stops(stops)}
         self._listener = listener
         self._queue: SimpleQueue[Event] = SimpleQueue()
         self._lock = threading.RLock()
@@ -95,7 +99,7 @@ class ReplaySession:
         self._ended: Ended | None = None
         self._raised: Exception | None = None
         self._over = threading.Event()
-        self._log = _LogPieces(Gate(enabled=True))
+        self._log = LogPieces(Gate(enabled=True))
         self._thread = threading.Thread(target=self._run, name="agentdbg-replay")
 
     # -- control ----------------------------------------------------------------------------------
@@ -135,24 +139,41 @@ class ReplaySession:
 
     def set_stops(self, stops: Sequence[Mapping[str, Json]]) -> None:
         """Other breakpoints from now on."""
-        found = [dict(stop) for stop in stops]
+        found = self._stops(stops)
         self._send({"do": "stops", "stops": found}, stops=found)
 
-    def decide(self, action: str, value: Json = None, call: str | None = None) -> None:
+    def decide(self, action: str, value: object = None, call: str | None = None, *, encoded: bool = False) -> None:
         """Say what becomes of a held call.
 
         Args:
             action: ``go``, or one of the choices of its `Paused`.
-            value: Edited arguments or result.
+            value: Other arguments by name, or another result. Any value that can be recorded.
             call: Id of the call; the one that is held the longest by default.
+            encoded: ``value`` is JSON as records have it, objects taken apart: an edited copy of what was recorded.
 
         Raises:
             CannotDo: No such call is held, or that cannot be done with it.
         """
         held = self._one(call)
         if action != "go" and action not in held.choices:
-            raise CannotDo(f"{action} cannot be done with a call of {self.mode} replay here")
-        self._send({"do": "decide", "call": held.call.id, "action": action, "value": value})
+            there = ", ".join(("go", *held.choices))
+            raise CannotDo(f"{action} cannot be done with a call of {self.mode} replay here; there is {there}")
+        tree = cast("Json", value) if encoded else _encoded(value)
+        if action == "arguments":
+            _check_arguments(held, tree)
+        if len(json.dumps(tree)) > MOST_EDITED:
+            raise CannotDo(f"that is more than {MOST_EDITED:,} characters of JSON")
+        self._send({"do": "decide", "call": held.call.id, "action": action, "value": tree})
+
+    def recorded_result(self, held: Paused) -> Json:
+        """What is recorded as the result of a held call, as JSON; ``None`` where there is none, or it is no JSON."""
+        steps = self.source.steps()
+        number = held.call.recorded
+        result = steps[number - 1].result if number is not None else None
+        try:
+            return None if result is None else loads_json(self.source.body(result))
+        except (BodyMissing, ValueError):
+            return None
 
     def inspect(self, line: str, call: str | None = None) -> None:
         """Have ``pdb`` do one line in the program's innermost own frame at a held call; see `Inspected`.
@@ -252,6 +273,17 @@ class ReplaySession:
             raise CannotDo("no call is held" if call is None else f"the call {call} is not held")
         return found
 
+    def _stops(self, stops: Sequence[Mapping[str, Json]]) -> list[dict[str, Json]]:
+        """Breakpoints as the child knows them: steps by their ids."""
+        found = [dict(stop) for stop in stops]
+        for stop in found:
+            if "step" in stop:
+                number, steps = stop["step"], self.source.steps()
+                if not isinstance(number, int) or not 1 <= number <= len(steps):
+                    raise CannotDo(f"there is no step {number}: the run has steps 1 to {len(steps)}")
+                stop["step"] = steps[number - 1].id
+        return found
+
     def _calls(self) -> Iterator[Step]:
         return (step for step in served_steps(self.source.steps()) if step.is_call)
 
@@ -272,6 +304,8 @@ class ReplaySession:
             self._hear_call(event, message)
         elif event == "inspected":
             self._tell(Inspected(str(message.get("line")), str(safe_block(str(message.get("text"))))))
+        elif event == "not_done":
+            self._tell(NotDone(str(message.get("name")), str(message.get("reason"))))
         elif event in ("refused", "tolerated"):
             effect, detail, frame = (str(message.get(name) or "") for name in ("effect", "detail", "frame"))
             self._tell(Refused(effect, detail, frame, event == "tolerated"))
@@ -288,7 +322,8 @@ class ReplaySession:
             elif event == "paused":
                 where = tuple(_frame(each) for each in message.get("where") or ())
                 choices = tuple(map(str, message.get("choices") or ()))
-                held = Paused(call, str(message.get("why")), str(message.get("problem") or ""), where, choices)
+                why, problem = str(message.get("why")), str(message.get("problem") or "")
+                held = Paused(call, why, problem, where, choices, message.get("arguments"))
                 self._held[call.id] = held
                 self._tell(held)
             elif (was := self._held.pop(call.id, None)) is not None:
@@ -332,37 +367,27 @@ class _Watching:
         return self._session._aborted
 
 
-class _LogPieces:
-    """Puts what a program prints into few pieces."""
+def _encoded(value: object) -> Json:
+    """A value as it is recorded.
 
-    def __init__(self, gate: Gate) -> None:
-        self._gate = gate
-        self._lock = threading.Lock()
-        self._pending = b""
-        self._skipped = 0
-        self._next = 0.0
+    Raises:
+        CannotDo: It cannot be.
+    """
+    try:
+        tree, opaque = tree_of(freeze(value))
+    except ValueError as problem:
+        raise CannotDo(f"that value cannot be encoded: {problem}") from problem
+    if opaque:
+        raise CannotDo(f"that value cannot be encoded: {opaque[0]}")
+    return cast("Json", tree)
 
-    def add(self, data: bytes) -> None:
-        """Take what was printed; of too much the end is kept."""
-        with self._lock:
-            self._pending += data
-            over = len(self._pending) - LOG_BYTES
-            if over > 0:
-                self._skipped += over
-                self._pending = self._pending[over:]
 
-    def take(self, *, last: bool) -> Printed | None:
-        """What can be told by now; a line that is not ended waits for its end, or for the ``last`` piece."""
-        with self._lock:
-            if not self._pending or (time.monotonic() < self._next and not last):
-                return None
-            end = self._pending.rfind(b"\n") + 1
-            if last or not end:
-                end = len(self._pending)
-            self._next = time.monotonic() + LOG_SECONDS
-            text, self._pending = self._pending[:end].decode("utf-8", "replace"), self._pending[end:]
-            skipped, self._skipped = self._skipped, 0
-        return Printed(str(safe_block(self._gate.text(text))), skipped)
+def _check_arguments(held: Paused, tree: Json) -> None:
+    if not isinstance(tree, dict):
+        raise CannotDo("arguments are a mapping, by name")
+    known = held.arguments if isinstance(held.arguments, dict) else tree
+    if unknown := [name for name in tree if name not in known]:
+        raise CannotDo(f"{held.call.name} has no argument {unknown[0]!r}: there is {', '.join(known)}")
 
 
 def _frame(found: Mapping[str, Any]) -> Frame:

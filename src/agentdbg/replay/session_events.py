@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+from agentdbg.model.records import Json
 from agentdbg.replay.outcome import Outcome
 from agentdbg.replay.where import Frame
 
@@ -48,6 +49,7 @@ class Paused:
         problem: Why the replay is about to diverge here; empty when it is not.
         where: The program's stack, innermost frame first.
         choices: What `ReplaySession.decide` takes here beside ``go``.
+        arguments: The call's arguments, where other ones can be decided.
     """
 
     call: CallAt
@@ -55,6 +57,7 @@ class Paused:
     problem: str = ""
     where: tuple[Frame, ...] = ()
     choices: tuple[str, ...] = ()
+    arguments: Json = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,14 @@ class Released:
 
     call: CallAt
     action: str
+
+
+@dataclass(frozen=True, slots=True)
+class NotDone:
+    """What was decided about a held call cannot be done; it is held still."""
+
+    name: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,4 +129,4 @@ class Ended:
     refused: bool = False
 
 
-Event: TypeAlias = "Started | Stepped | Paused | Released | Inspected | Refused | Diverged | Printed | Ended"
+Event: TypeAlias = "Started | Stepped | Paused | Released | NotDone | Inspected | Refused | Diverged | Printed | Ended"

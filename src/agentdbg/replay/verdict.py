@@ -22,6 +22,7 @@ from agentdbg.replay.spec import mapping, recorded_environment
 from agentdbg.store.reader import DirectoryRunSource
 
 SHOWN = 120
+BY_HAND = "; a person used pdb in it"
 INSPECTED = "a person had code evaluated in the program ({count} times): it may have done what it did because of that"
 ORDER_LOST = "completion order was not kept: an outcome was released after a wait"
 STRANGE = "the program wrote to the replay's own channel ({count} lines), which was not believed"
@@ -83,14 +84,15 @@ class _Case:
             self._notes.append(new)
         if leaky := said.get("leaky"):
             self._notes.append(f"loaded, and able to get past an audit hook: {', '.join(map(str, leaky))}")
-        if count := said.get("inspected"):
-            self._notes.append(INSPECTED.format(count=count))
+        inspected = inspected_in(report)
+        if inspected:
+            self._notes.append(INSPECTED.format(count=inspected))
         complete = ruling.verdict in ("identical", "diverged") and self._done is not None
         summaries = (self._recorded.summary(), self._replayed.summary())
         return Outcome(
             source_run=self._recorded.summary().run_id,
             verdict=ruling.verdict,
-            reason=ruling.reason,
+            reason=f"{ruling.reason}{BY_HAND if inspected else ''}",
             first_divergence=ruling.divergence,
             answers=six_answers(*summaries, found.pairs, self._same, complete=complete),
             served=served,
@@ -103,6 +105,7 @@ class _Case:
             guard=report.layers(),
             notes=tuple(self._notes),
             log=report.log,
+            inspected=inspected,
         )
 
     # -- the verdict ------------------------------------------------------------------------------
@@ -220,6 +223,11 @@ class _Case:
         found = recorded_environment(self._recorded)
         value = mapping(mapping(found.get("env")).get("PYTHONHASHSEED")).get("value")
         return isinstance(value, str) and value != "random"
+
+
+def inspected_in(report: ChildReport) -> int:
+    """How many lines of pdb a person had evaluated in the program."""
+    return len(report.all("looked_into"))
 
 
 def in_words(at: Divergence) -> str:
