@@ -22,8 +22,9 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
+from agentdbg.replay.edits import parse_edit
 from agentdbg.replay.outcome import Outcome
 from agentdbg.replay.run import ReplayOptions, exact
 from agentdbg.store.address import open_store, resolve
@@ -135,13 +136,14 @@ class ReplayLab:
         trust: bool = False,
         tolerate: Sequence[str] = (),
         store: Path | None = None,
-        image: str = "",
-        engine: str = "",
+        edits: Sequence[str] = (),
+        **more: Any,
     ) -> Outcome:
         """Replay a run and check that it touched nothing but the store it is published in."""
         source = self.run(address)
         target = open_store(str(store or self.store))
-        options = ReplayOptions(guard, timeout, trust, tolerate, target, image=image, engine=engine)
+        made = tuple(map(parse_edit, edits))
+        options = ReplayOptions(guard, timeout, trust, tolerate, target, edits=made, **more)
         with self.untouched(Path(source.root)), _environment(self.environment()):
             began = time.monotonic()
             try:

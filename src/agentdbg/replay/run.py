@@ -158,7 +158,7 @@ def exact(source: DirectoryRunSource, options: ReplayOptions, watch: Watch | Non
         found = _replay(source, edited, options, scratch, watch, there)
     seen = source if there is None else there.source
     uncovered = tuple(each.members() for each in unseen_in(seen) if each.uncovered)
-    return replace(found, uncovered=uncovered)
+    return replace(found, uncovered=uncovered, edits=found.edits or edits)
 
 
 def edited_at(
