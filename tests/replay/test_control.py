@@ -18,8 +18,9 @@ from agentdbg.replay import order as orders
 from agentdbg.replay.cassette import RecordedCall
 from agentdbg.replay.child_process import ControlPair, _listen
 from agentdbg.replay.child_report import ChildReport
-from agentdbg.replay.control import MARK, Control, Decision, Expected, Pauses
+from agentdbg.replay.control import MARK, Control, Decision, Expected
 from agentdbg.replay.kernel_watch import KernelWatch
+from agentdbg.replay.pauses import Pauses
 
 
 class Told:

@@ -103,17 +103,19 @@ def test_a_person_looks_into_the_program(lab: ReplayLab) -> None:
         replay.session.step()
         replay.paused()
         said = []
-        for line in ("p found['total'] + 1", "continue", "p nothing"):
+        for line in ("p found['total'] + 1", "q", "p nothing"):
             replay.session.inspect(line)
             said.append(replay.until(Inspected).text)
         assert said[0] == "121\n"
-        assert "own keys" in said[1]
+        assert "the replay stays where it is" in said[1]
         assert "NameError" in said[2]
         replay.session.inspect("p open(os.environ['OUTSIDE'] + '/mine', 'w')")
         assert replay.until(Refused).effect == "open"
+        replay.session.cont()
         replay.until(Ended)
     outcome = replay.session.wait()
-    assert outcome.verdict == "refused"  # what a person evaluates is held by the guard like anything else
+    assert outcome.verdict == "identical"  # the guard held what a person typed, which is not the program's doing
+    assert outcome.reason.endswith("; a person used pdb in it")
     assert any("a person had code evaluated" in words for words in outcome.notes)
 
 

@@ -7,7 +7,7 @@ from types import FrameType
 
 import pytest
 
-from agentdbg.replay.where import LONGEST, MOST_LOCALS, Inspector, shown, stack_of
+from agentdbg.replay.where import LONGEST, MOST_LOCALS, shown, stack_of
 
 
 class Loud:
@@ -77,14 +77,3 @@ def test_a_stack_is_of_the_program_with_its_variables_and_without_secrets() -> N
     assert all(not frame.locals for frame in stack if not frame.own)
     assert all(len(frame.locals) <= MOST_LOCALS for frame in stack)
     assert stack[0].members()["line"] == stack[0].line
-
-
-def test_a_person_evaluates_but_moves_nothing_on() -> None:
-    marker = 41
-    inspector = Inspector([sys._getframe()])
-    assert inspector.do("p marker + 1") == "42\n"
-    assert inspector.do("marker") == "41\n"
-    assert "own keys" in inspector.do("next")
-    assert "SystemExit" in inspector.do("p exit(3)")
-    assert "test_a_person_evaluates" in inspector.do("")
-    assert marker == 41

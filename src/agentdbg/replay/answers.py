@@ -10,6 +10,7 @@ from typing import cast
 from agentdbg.model.canonical import loads
 from agentdbg.model.records import Json, StepStatus
 from agentdbg.recording.calls import Call, ReplayStop, Served
+from agentdbg.replay.by_hand import NOT_MADE, NotFromPdb, by_hand
 from agentdbg.replay.cassette import Cassette, RecordedCall
 from agentdbg.replay.clock import ShownTime
 from agentdbg.replay.control import Expected, Gatekeeper
@@ -90,8 +91,8 @@ class ExactAnswers:
             self._order.take(recorded.ended)
 
     def stopped(self) -> ReplayStop | None:
-        """Why the replay is over, if it is."""
-        return self._stop
+        """Why the replay is over, if it is; what a person types in pdb is never made."""
+        return NotFromPdb(NOT_MADE) if by_hand() else self._stop
 
     def diverge(self, call: Call, reason: str) -> ReplayStop:
         """Latch a divergence and tell the parent."""

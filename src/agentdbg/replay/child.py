@@ -29,10 +29,12 @@ from agentdbg.recording.start import install as install_seams
 from agentdbg.replay import cassette as cassettes
 from agentdbg.replay import layers, program, program_error
 from agentdbg.replay.answers import ExactAnswers
+from agentdbg.replay.by_hand import by_hand
 from agentdbg.replay.clock import RecordedDraws
-from agentdbg.replay.control import Aborted, Control, Pauses
+from agentdbg.replay.control import Aborted, Control
 from agentdbg.replay.entry import CannotStart, load, start
 from agentdbg.replay.guard import Guard, Refused, Violation, leaky_modules
+from agentdbg.replay.pauses import Pauses
 
 if TYPE_CHECKING:
     from agentdbg.replay.regression_child import RegressionChild
@@ -112,7 +114,7 @@ class Replay:
         pins.drawer = self._draws
         again = self._regression
         sleep = self.answers.keep_time(self._draws.time).sleep if again is None else again.slept(self._draws.sleep)
-        pins.skip_sleeps(sleep)
+        pins.skip_sleeps(lambda seconds: None if by_hand() else sleep(seconds))
         sys.argv = list(spec["argv"])
         here = os.path.dirname(os.path.abspath(__file__))
         sys.path[:] = [place for place in dict.fromkeys(search_path or sys.path) if place != here]
@@ -266,6 +268,9 @@ class Replay:
         message = {**asdict(violation), "effect": violation.event, "event": kind}
         if (here := scope.current()) is not None:  # the run knows values that no rule finds
             message |= {name: here.run.gate.text(str(message[name])) for name in ("detail", "frame")}
+        if by_hand():
+            self._control.tell({**message, "event": "refused_by_hand", "frame": "pdb"})
+            return
         if not violation.tolerated:
             self.answers.latch(Stopped(f"{violation.event} {violation.detail}"), message)
             return

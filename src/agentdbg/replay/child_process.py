@@ -26,7 +26,7 @@ LOOK_S = 0.1
 """So often it is looked whether a kernel layer has stopped something."""
 LOG_BYTES = 64 * 1024
 MAX_MESSAGE = 4 * 1024 * 1024
-_PASSING = ("step", "paused", "released", "inspected", "not_done")
+_PASSING = ("step", "paused", "released", "inspected", "not_done", "no_call", "refused_by_hand")
 """Events for whoever watches; the verdict does not need them."""
 
 

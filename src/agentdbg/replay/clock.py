@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from agentdbg.model.records import Json
 from agentdbg.recording.pins import LOOP_TIME, ORIGINALS
+from agentdbg.replay.by_hand import by_hand
 
 SLOWER = 10
 """So many times slower than the machine's goes the time that is shown, as long as the record has something next."""
@@ -81,7 +82,9 @@ class RecordedDraws:
         self._floor: dict[str, float] = {}
 
     def draw(self, lane: str, source: str, site: str) -> tuple[bool, object]:
-        """The next recorded value for that source and site."""
+        """The next recorded value for that source and site; what a person types in pdb takes none."""
+        if by_hand():
+            return False, None
         with self._lock:
             lanes = self._waiting.get((source, site), {})
             queue = lanes[lane] if lane in lanes else next((found for found in lanes.values() if found), None)

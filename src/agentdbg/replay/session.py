@@ -20,11 +20,9 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Final, cast
 
-from agentdbg.model.canonical import tree_of
 from agentdbg.model.json_text import loads_json
 from agentdbg.model.records import Json, Step
 from agentdbg.model.safe_text import safe_block
-from agentdbg.recording.revive import freeze
 from agentdbg.redaction.gate import Gate
 from agentdbg.replay.cassette import served_steps
 from agentdbg.replay.child_process import ControlPair, Watch
@@ -38,6 +36,7 @@ from agentdbg.replay.session_events import (
     Ended,
     Event,
     Inspected,
+    NoCall,
     NotDone,
     Paused,
     Refused,
@@ -45,16 +44,13 @@ from agentdbg.replay.session_events import (
     Started,
     Stepped,
 )
-from agentdbg.replay.where import Frame
+from agentdbg.replay.session_values import CannotDo as CannotDo
+from agentdbg.replay.session_values import check_arguments, encoded_value, frame_from
 from agentdbg.store.protocols import BodyMissing
 from agentdbg.store.reader import DirectoryRunSource
 
 MOST_EDITED: Final = 1024 * 1024
 _running: weakref.WeakSet[ReplaySession] = weakref.WeakSet()
-
-
-class CannotDo(Exception):
-    """What was asked of a running replay cannot be; the message says why."""
 
 
 def abort_all() -> None:
@@ -99,6 +95,7 @@ class ReplaySession:
         self._ended: Ended | None = None
         self._raised: Exception | None = None
         self._over = threading.Event()
+        self._others: list[Callable[[Event], None]] = []
         self._log = LogPieces(Gate(enabled=True))
         self._thread = threading.Thread(target=self._run, name="agentdbg-replay")
 
@@ -158,9 +155,9 @@ class ReplaySession:
         if action != "go" and action not in held.choices:
             there = ", ".join(("go", *held.choices))
             raise CannotDo(f"{action} cannot be done with a call of {self.mode} replay here; there is {there}")
-        tree = cast("Json", value) if encoded else _encoded(value)
+        tree = cast("Json", value) if encoded else encoded_value(value)
         if action == "arguments":
-            _check_arguments(held, tree)
+            check_arguments(held, tree)
         if len(json.dumps(tree)) > MOST_EDITED:
             raise CannotDo(f"that is more than {MOST_EDITED:,} characters of JSON")
         self._send({"do": "decide", "call": held.call.id, "action": action, "value": tree})
@@ -176,9 +173,10 @@ class ReplaySession:
             return None
 
     def inspect(self, line: str, call: str | None = None) -> None:
-        """Have ``pdb`` do one line in the program's innermost own frame at a held call; see `Inspected`.
+        """Have ``pdb`` do one line in the program's innermost own frame where it is held; see `Inspected`.
 
-        The guard holds for what is evaluated, and the verdict notes that something was.
+        ``n``, ``s``, ``r``, ``until`` and ``c`` let it go on, in its own thread; it is held again where pdb stops. The
+        guard holds for what is evaluated, and the verdict says that something was.
 
         Raises:
             CannotDo: No such call is held.
@@ -287,7 +285,15 @@ class ReplaySession:
     def _calls(self) -> Iterator[Step]:
         return (step for step in served_steps(self.source.steps()) if step.is_call)
 
+    def overhear(self, listener: Callable[[Event], None]) -> Callable[[], None]:
+        """Tell somebody else too; returns what ends that."""
+        with self._lock:
+            self._others.append(listener)
+        return lambda: self._others.remove(listener)
+
     def _tell(self, event: Event) -> None:
+        for listener in tuple(self._others):
+            listener(event)
         if self._listener is not None:
             self._listener(event)
         else:
@@ -303,10 +309,13 @@ class ReplaySession:
         if event in ("step", "paused", "released"):
             self._hear_call(event, message)
         elif event == "inspected":
-            self._tell(Inspected(str(message.get("line")), str(safe_block(str(message.get("text"))))))
+            text = str(safe_block(str(message.get("text"))))
+            self._tell(Inspected(str(message.get("line")), text, bool(message.get("moves"))))
+        elif event == "no_call":
+            self._tell(NoCall(tuple(frame_from(each) for each in message.get("where") or ())))
         elif event == "not_done":
             self._tell(NotDone(str(message.get("name")), str(message.get("reason"))))
-        elif event in ("refused", "tolerated"):
+        elif event in ("refused", "tolerated", "refused_by_hand"):
             effect, detail, frame = (str(message.get(name) or "") for name in ("effect", "detail", "frame"))
             self._tell(Refused(effect, detail, frame, event == "tolerated"))
         elif event == "diverged":
@@ -320,10 +329,11 @@ class ReplaySession:
                     self._passed.add(call.recorded)
                 self._tell(Stepped(call))
             elif event == "paused":
-                where = tuple(_frame(each) for each in message.get("where") or ())
+                where = tuple(frame_from(each) for each in message.get("where") or ())
                 choices = tuple(map(str, message.get("choices") or ()))
                 why, problem = str(message.get("why")), str(message.get("problem") or "")
-                held = Paused(call, why, problem, where, choices, message.get("arguments"))
+                said = str(safe_block(str(message.get("said") or "")))
+                held = Paused(call, why, problem, where, choices, message.get("arguments"), said)
                 self._held[call.id] = held
                 self._tell(held)
             elif (was := self._held.pop(call.id, None)) is not None:
@@ -365,32 +375,3 @@ class _Watching:
 
     def aborted(self) -> bool:
         return self._session._aborted
-
-
-def _encoded(value: object) -> Json:
-    """A value as it is recorded.
-
-    Raises:
-        CannotDo: It cannot be.
-    """
-    try:
-        tree, opaque = tree_of(freeze(value))
-    except ValueError as problem:
-        raise CannotDo(f"that value cannot be encoded: {problem}") from problem
-    if opaque:
-        raise CannotDo(f"that value cannot be encoded: {opaque[0]}")
-    return cast("Json", tree)
-
-
-def _check_arguments(held: Paused, tree: Json) -> None:
-    if not isinstance(tree, dict):
-        raise CannotDo("arguments are a mapping, by name")
-    known = held.arguments if isinstance(held.arguments, dict) else tree
-    if unknown := [name for name in tree if name not in known]:
-        raise CannotDo(f"{held.call.name} has no argument {unknown[0]!r}: there is {', '.join(known)}")
-
-
-def _frame(found: Mapping[str, Any]) -> Frame:
-    pairs = tuple((str(name), str(value)) for name, value in found.get("locals") or ())
-    texts = {name: str(found.get(name)) for name in ("file", "function", "source")}
-    return Frame(line=int(found.get("line") or 0), own=bool(found.get("own")), locals=pairs, **texts)

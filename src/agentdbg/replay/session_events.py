@@ -45,11 +45,12 @@ class Paused:
     """The program is held before a call.
 
     Attributes:
-        why: ``pause``, ``breakpoint`` or ``run to``.
+        why: ``pause``, ``breakpoint`` or ``run to``; ``pdb``: it stands at a line, ``kind`` is ``line``.
         problem: Why the replay is about to diverge here; empty when it is not.
         where: The program's stack, innermost frame first.
         choices: What `ReplaySession.decide` takes here beside ``go``.
         arguments: The call's arguments, where other ones can be decided.
+        said: What pdb says of the line where it has stopped.
     """
 
     call: CallAt
@@ -58,6 +59,7 @@ class Paused:
     where: tuple[Frame, ...] = ()
     choices: tuple[str, ...] = ()
     arguments: Json = None
+    said: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +80,26 @@ class NotDone:
 
 @dataclass(frozen=True, slots=True)
 class Inspected:
-    """What a line of ``pdb`` said."""
+    """What a line of ``pdb`` said.
+
+    Attributes:
+        moves: The program goes on; where it comes to is told by the next `Paused`, if it comes anywhere.
+    """
 
     line: str
     text: str
+    moves: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NoCall:
+    """The program was asked to pause and makes no call: it computes, or waits.
+
+    Attributes:
+        where: The innermost line of its own in each thread.
+    """
+
+    where: tuple[Frame, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,4 +147,6 @@ class Ended:
     refused: bool = False
 
 
-Event: TypeAlias = "Started | Stepped | Paused | Released | NotDone | Inspected | Refused | Diverged | Printed | Ended"
+Event: TypeAlias = (
+    "Started | Stepped | Paused | Released | NotDone | NoCall | Inspected | Refused | Diverged | Printed | Ended"
+)

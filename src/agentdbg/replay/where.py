@@ -1,4 +1,4 @@
-"""Where a program stands: its stack as data, and code that a person has evaluated there.
+"""Where a program stands: its stack as data.
 
 The stack is shown without running code of the program's: no ``repr``, no property, no ``__getattr__``.
 """
@@ -6,9 +6,9 @@ The stack is shown without running code of the program's: no ``repr``, no proper
 from __future__ import annotations
 
 import builtins
-import io
 import itertools
 import linecache
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from types import FrameType
@@ -19,9 +19,6 @@ MOST_FRAMES = 24
 MOST_LOCALS = 30
 MOST_ITEMS = 8
 LONGEST = 240
-LONGEST_SAYING = 64 * 1024
-_MOVING = ("c", "cont", "continue", "n", "next", "s", "step", "r", "return", "unt", "until", "j", "jump", "q")
-_LEAVING = ("quit", "exit", "EOF", "run", "restart", "interact", "debug")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,26 +105,21 @@ def _several(left: str, right: str, count: int, items: Iterable[str], depth: int
     return f"{left}{', '.join([*listed, *more])}{right}"
 
 
-class Inspector:
-    """``pdb`` in a frame that stands still: looks and evaluates, but moves nothing on."""
+def frames_of(frame: FrameType | None) -> list[FrameType]:
+    """The stack from a frame outwards."""
+    found: list[FrameType] = []
+    while frame is not None:
+        found.append(frame)
+        frame = frame.f_back
+    return found
 
-    def __init__(self, frames: Sequence[FrameType]) -> None:
-        """Stand in the innermost frame of the program's own code."""
-        from pdb import Pdb
 
-        own = [frame for frame in frames if rank_of(frame.f_code.co_filename) == 0]
-        self._out = io.StringIO()
-        self._pdb = Pdb(stdin=io.StringIO(), stdout=self._out, nosigint=True, readrc=False)
-        self._pdb.use_rawinput = False
-        self._pdb.reset()
-        self._pdb.setup((own or list(frames))[0], None)
-
-    def do(self, line: str) -> str:
-        """One command; returns what it says."""
-        word = line.strip().split(maxsplit=1)[0] if line.strip() else ""
-        if word in (*_MOVING, *_LEAVING):
-            return f"{word}: the replay goes on with its own keys, not from here\n"
-        self._out.seek(0)
-        self._out.truncate()
-        self._pdb.onecmd(line.strip() or "where")
-        return self._out.getvalue()[:LONGEST_SAYING]
+def innermost_own(cleaned: Callable[[str], str]) -> list[Frame]:
+    """Where each thread of the process is in the program's own code, without its variables."""
+    found = []
+    for frame in sys._current_frames().values():
+        own = next((each for each in frames_of(frame) if rank_of(each.f_code.co_filename) == 0), None)
+        if own is not None:
+            stack = stack_of([own], cleaned)
+            found += [Frame(each.file, each.line, each.function, each.source, own=True) for each in stack]
+    return found
