@@ -127,7 +127,7 @@ def test_the_plan_says_what_would_happen_to_every_call() -> None:
     [
         (("--exact", "--regression"), 2, "--exact or --regression"),
         (("--exact", "--samples", "2"), 2, "--samples needs --regression"),
-        (("--exact", "--edit", "1:result=1"), 2, "--edit needs --regression"),
+        (("--exact", "--edit", "1:result=1"), 2, "has no result to serve"),
         (("--exact", "--pin", "pay"), 2, "--pin needs --regression"),
         (("--regression", "--from", "x"), 2, "number of a step"),
         (("--regression", "--from", "99"), 2, "has steps 1 to"),
