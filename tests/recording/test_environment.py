@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+import types
 from importlib.metadata import version
 from pathlib import Path
 
@@ -142,6 +143,13 @@ def test_own_modules_are_hashed_and_others_are_not(tmp_path: Path, monkeypatch: 
     expected = {"path": "{root}/desk_agent.py", "sha256": hashlib.sha256(b"x = 1\n").hexdigest()}
     assert found["desk_agent"] == expected
     assert not {"json", "pytest", "agentdbg.recording.environment"} & set(found)
+
+
+def test_the_program_itself_is_hashed_when_it_has_run_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = types.ModuleType("__main__")  # the interpreter takes the file's name away behind the last line
+    monkeypatch.setitem(sys.modules, "__main__", gone)
+    assert "__main__" not in module_hashes(root=None, venv=None, home=None)
+    assert module_hashes(root=None, venv=None, home=None, main=__file__)["__main__"]
 
 
 def test_a_lazy_module_is_not_imported_by_looking_at_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

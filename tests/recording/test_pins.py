@@ -24,7 +24,7 @@ def test_every_source_is_noted_by_file_and_function(tmp_path: Path) -> None:
         from random import random as early
         from time import monotonic, perf_counter, time, time_ns
         from uuid import uuid1, uuid4
-        import random, time as clock, uuid
+        import random, tempfile, time as clock, uuid
         from datetime import datetime as d
         now = d.now
         import agentdbg
@@ -35,6 +35,14 @@ def test_every_source_is_noted_by_file_and_function(tmp_path: Path) -> None:
         def times():
             time(), monotonic(), perf_counter(), time_ns()
             clock.time(), clock.monotonic_ns()
+
+        def rarer():
+            clock.process_time(), clock.thread_time_ns(), clock.clock_gettime_ns(clock.CLOCK_REALTIME)
+            clock.clock_gettime(clock.CLOCK_PROCESS_CPUTIME_ID), tempfile.mktemp()
+            try:
+                clock.clock_gettime([])
+            except TypeError:
+                pass
 
         def dates():
             datetime.now(), datetime.now(timezone.utc), datetime.utcnow(), now()
@@ -54,7 +62,7 @@ def test_every_source_is_noted_by_file_and_function(tmp_path: Path) -> None:
 
         @agentdbg.agent
         def desk():
-            times(), dates(), todays(), ids(), numbers()
+            times(), rarer(), dates(), todays(), ids(), numbers()
 
         desk()
         """,
@@ -64,6 +72,8 @@ def test_every_source_is_noted_by_file_and_function(tmp_path: Path) -> None:
     noted = draws(tmp_path)
     by_site = {site: [source for source, at in noted if at == site] for _, site in noted}
     assert by_site["agent.py:times"] == ["time", "monotonic", "perf_counter", "time_ns", "time", "monotonic_ns"]
+    expected = ["process_time", "thread_time_ns", "time_ns", "clock_gettime.2", "tempfile"]
+    assert by_site["agent.py:rarer"] == expected
     assert by_site["agent.py:dates"] == [
         "datetime.now",
         "datetime.now",
@@ -104,7 +114,7 @@ def test_libraries_and_tools_are_left_alone(tmp_path: Path) -> None:
     run(
         tmp_path,
         """
-        import logging, tempfile, threading, time, uuid
+        import logging, threading, time, uuid
         import agentdbg
 
         @agentdbg.tool

@@ -9,7 +9,7 @@ from agentdbg.model.records import RunStatus
 from tests.support.recorded import only_run, run, runs
 
 HEAD = """
-import asyncio, contextvars, functools, threading, time
+import _thread, asyncio, contextvars, functools, threading, time
 from concurrent.futures import ThreadPoolExecutor
 import agentdbg
 
@@ -48,6 +48,10 @@ class Tidy(threading.Thread):
 def desk():
     threads = [threading.Thread(target=look, args=("plain",)), Own(), Tidy(target=look, kwargs={"n": "tidy"}),
                threading.Timer(0, look, ["timer"])]
+    raw = _thread.allocate_lock()
+    raw.acquire()
+    _thread.start_new_thread(lambda: (look("raw"), raw.release()), ())
+    raw.acquire()
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -63,7 +67,7 @@ print(desk())
 """,
     )
     assert done.stdout == "threads can only be started once\n[None, None, None, None]\n"
-    assert lanes_of(tmp_path) == dict.fromkeys(("0", "0.0", "0.1", "0.2", "0.3"), 1)
+    assert lanes_of(tmp_path) == dict.fromkeys(("0", "0.0", "0.1", "0.2", "0.3", "0.4"), 1)
 
 
 def test_pools_older_than_the_run_and_workers_that_outlive_it(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 from agentdbg.replay.start_state import start_state
@@ -55,3 +56,36 @@ def test_a_replay_sees_the_old_files_whatever_has_become_of_them(lab: ReplayLab)
     for _ in range(2):
         outcome = lab.replay(guard="auto")
         assert outcome.verdict == "identical", outcome.reason
+
+
+@needs_kernel_layers
+def test_a_link_that_leads_out_of_the_views_is_not_followed_when_files_are_put_back(
+    lab: ReplayLab,
+) -> None:
+    program = """\
+    import agentdbg
+
+    @agentdbg.tool(effect="read")
+    def look(order):
+        return order
+
+    @agentdbg.agent
+    def run(order):
+        with open("agent.log", "a") as file:
+            file.write("x")
+        return look(order)
+
+    if __name__ == "__main__":
+        run("o-1")
+    """
+    (lab.place / "agent.log").write_text("before")
+    lab.record(program)
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as elsewhere:
+        precious = Path(elsewhere, "precious")
+        precious.write_text("precious")
+        (lab.place / "agent.log").unlink()
+        (lab.place / "agent.log").symlink_to(precious)
+        outcome = lab.replay(guard="auto")
+        assert precious.read_text() == "precious"
+    assert outcome.verdict == "refused", (outcome.reason, outcome.log)
+    assert "precious" in outcome.reason

@@ -10,7 +10,8 @@ import time
 
 import pytest
 
-from agentdbg.replay.verdict import HASH_SEED
+from agentdbg.compare.trajectory import Divergence
+from agentdbg.replay.verdict import ADDRESS, HASH_SEED, in_words
 from tests.support.replay_lab import ReplayLab
 
 TOOLS = """\
@@ -165,6 +166,10 @@ def test_the_order_of_a_set_is_named_as_a_cause(lab: ReplayLab) -> None:
     assert outcome.first_divergence is not None
     assert outcome.first_divergence.cause == "environment"
     assert HASH_SEED in outcome.notes
+    lab.write(TOOLS + agent + MAIN + "# another line")
+    outcome = lab.replay()
+    assert outcome.first_divergence is not None
+    assert outcome.first_divergence.cause == "arguments", "the code has changed, which may well be why"
     lab.record(TOOLS + agent + MAIN, env={"PYTHONHASHSEED": "7"})
     assert lab.replay("run-2").verdict == "identical"
 
@@ -178,7 +183,8 @@ def run(order):
         turns += 1
         time.sleep(0.02)
     now = datetime.datetime.now(datetime.timezone.utc)
-    text = f"{datetime.datetime.now()} {now} {time.time()} {uuid.uuid4()} {random.random()}"
+    text = f"{datetime.datetime.now()} {now} {time.time()} {uuid.uuid4()} {random.random()} {time.process_time_ns()}"
+    text += f"{time.clock_gettime(time.CLOCK_REALTIME)} {time.clock_gettime_ns(time.CLOCK_PROCESS_CPUTIME_ID)}"
     ask(f"{text} {random.randint(1, 10**9)} {random.choice('abcdef')} {turns} {datetime.date.today()}")
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(lambda i: ask(f"{uuid.uuid4()} {random.random()}"), range(2)))
@@ -378,3 +384,45 @@ def test_a_run_that_is_lost_while_it_waits_is_found_out_later(lab: ReplayLab) ->
     assert time.time() > 0
     outcome = lab.replay()
     assert outcome.verdict == "recording_ended", outcome.reason
+
+
+@pytest.mark.parametrize(
+    ("expected", "got", "shown"),
+    [
+        ("two  words", "two words", "expected 'two  words', got 'two words'"),
+        ("end", "end ", "expected 'end', got 'end '"),
+        ("a\nb", "a\r\nb", r"expected 'a\nb', got 'a\r\nb'"),
+        ("caf\u00e9", "cafe\u0301", r"expected 'caf\xe9', got 'cafe\u0301'"),
+        ("x" * 300 + " y", "x" * 300 + "  y", "…'" + "x" * 29 + "  y'"),
+        ("one", "two", "expected one, got two"),
+    ],
+)
+def test_what_cannot_be_seen_is_spelled_out(expected: str, got: str, shown: str) -> None:
+    assert shown in in_words(Divergence(2, "s", "model", "m", "$.x", expected, got, "input.history"))
+
+
+def test_an_address_in_memory_is_no_difference_of_errors_and_named_as_a_cause_elsewhere(lab: ReplayLab) -> None:
+    program = """\
+    import agentdbg
+
+    @agentdbg.tool(effect="read")
+    def look(what):
+        return what
+
+    @agentdbg.agent
+    def run(order):
+        if order == "error":
+            raise ValueError(f"what is {object()}")
+        return look(repr(object()))
+
+    if __name__ == "__main__":
+        import sys
+        run(sys.argv[1])
+    """
+    lab.record(program, "error", ok=False)
+    assert lab.replay().verdict == "identical"
+    lab.record(program, "look")
+    outcome = lab.replay("run-2")
+    assert outcome.first_divergence is not None
+    assert (outcome.verdict, outcome.first_divergence.cause) == ("diverged", "environment")
+    assert ADDRESS in outcome.notes

@@ -37,14 +37,14 @@ if TYPE_CHECKING:
 
 MAX_AMBIENT = 200
 """Effects outside every run that one process keeps for the run that it may begin."""
-LAUNCH = "AGENTDBG_LAUNCH"
+LAUNCH, _IMPORTING = "AGENTDBG_LAUNCH", "<frozen importlib"
 FILE, NETWORK, PROCESS, DATABASE, SYSTEM = "file", "network", "process", "database", "system"
 # A look-up is the first half of a connection, shutil works through os, and who forks has not reached outside yet.
 _LEFT_OUT = frozenset(("socket.bind", "socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr",
                        "socket.getnameinfo", "syslog.openlog", "webbrowser.open", "pty.spawn", "os.fork", "os.forkpty",
                        "_winapi.CreateProcess", "open", "sqlite3.connect"))  # fmt: skip
 _HELPERS = ("multiprocessing.resource_tracker", "multiprocessing.forkserver")
-_IMPORTING = "<frozen importlib"
+_ASKS_MACHINE = {"uname -p": "platform", "/sbin/ldconfig -p": "ctypes.util"}  # as SDKs do when they are imported
 _TAKES_CONTENT = frozenset(("open", "os.remove", "os.rename", "os.truncate"))
 _SIGNALLERS = (f"{os.sep}subprocess.py", f"{os.sep}base_subprocess.py", f"{os.sep}popen_fork.py")
 
@@ -301,7 +301,7 @@ def _database(event: str, args: Args) -> None:
 
 def _started(event: str, args: Args) -> None:
     detail = _judged(_rules.checks[event], args) or ""
-    if detail != "uname -p" or not asked_by("platform"):  # every SDK asks what machine this is, for its headers
+    if (asker := _ASKS_MACHINE.get(detail)) is None or not asked_by(asker):
         _start(event, detail, args[3] if event == "subprocess.Popen" and isinstance(args[3], dict) else None)
 
 

@@ -15,6 +15,7 @@ from agentdbg.recording.launched import launch_entry, unrepeatable
 if TYPE_CHECKING:
     from agentdbg.recording.run import RunRecording
 
+IN_TRIO = "it was called in a loop of trio's, and a replay serves in those of asyncio alone"
 _LIBRARIES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 
 
@@ -31,7 +32,7 @@ def function_entry(
     module = str(getattr(inner, "__module__", None) or type(inner).__module__)
     file = run.recorder.neutral(os.path.abspath(code.co_filename)) if code is not None else ""
     qualname = str(getattr(inner, "__qualname__", type(inner).__qualname__))
-    entry = {
+    entry: dict[str, Any] = {
         "callable": {"module": run_as(module), "qualname": qualname, "file": file},
         "args": arguments,
         **surroundings(run),
@@ -40,10 +41,22 @@ def function_entry(
         entry["factories"] = sorted(factories)
     if holes:
         entry["not_replayable"] = [hole.replace("not replayable from here: ", "argument ") for hole in holes]
+    if _runs_in_trio():
+        entry["not_replayable"] = [IN_TRIO, *entry.get("not_replayable", ())]
+        return entry
     unstartable = holes or "<locals>" in qualname
     if unstartable and "launch" in entry and run.facts.root == 1:
         return _by_launch(entry)
     return entry
+
+
+def _runs_in_trio() -> bool:
+    """Whether the agent is called in a loop of trio's."""
+    trio = sys.modules.get("trio")
+    try:
+        return trio is not None and trio.lowlevel.current_task() is not None
+    except Exception:  # there is none
+        return False
 
 
 def framework_entry(
@@ -73,7 +86,9 @@ def program_entry(run: RunRecording) -> dict[str, object]:
     """The entry point of a program that is a run itself: its command, or why that cannot be given again."""
     entry = surroundings(run)
     why = unrepeatable()
-    if "launch" not in entry and why:
+    if _runs_in_trio():
+        entry["not_replayable"] = [IN_TRIO]
+    elif "launch" not in entry and why:
         entry["not_replayable"] = [why]
     return entry
 

@@ -42,7 +42,7 @@ _MAX_SOURCE = 4 * 1024 * 1024
 _LIBRARIES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 
 
-def capture(secret: bytes, *, git: bool = True, cwd: str | None = None) -> dict[str, Json]:
+def capture(secret: bytes, *, git: bool = True, cwd: str | None = None, main: str | None = None) -> dict[str, Json]:
     """Describe this process's surroundings. Never raises; a part that fails is ``{"error": …}`` in its place.
 
     Starts git unless told not to, and may take seconds then: meant for a background thread. Under a replay guard
@@ -52,6 +52,7 @@ def capture(secret: bytes, *, git: bool = True, cwd: str | None = None) -> dict[
         secret: Key of the hashes over the values of environment variables. Without one they have no hash.
         git: Whether git may be asked. Otherwise, and where there is no repository, imported modules are hashed.
         cwd: Directory to describe; the working directory by default.
+        main: File of the program itself, which its module does not name any more once it has run to its end.
     """
     folder = _attempt(lambda: os.path.abspath(cwd or os.getcwd()))
     here = folder if isinstance(folder, str) else os.sep
@@ -73,7 +74,7 @@ def capture(secret: bytes, *, git: bool = True, cwd: str | None = None) -> dict[
     found = {name: _attempt(part) for name, part in parts.items()}
     state = found["git"]
     if not isinstance(state, dict) or not state.get("commit"):
-        found["modules"] = _attempt(lambda: module_hashes(**places))
+        found["modules"] = _attempt(lambda: module_hashes(**places, main=main))
     return found
 
 
@@ -228,17 +229,18 @@ def _image() -> Json:
     return found or None
 
 
-def module_hashes(*, root: str | None, venv: str | None, home: str | None) -> dict[str, Json]:
+def module_hashes(*, root: str | None, venv: str | None, home: str | None, main: str | None = None) -> dict[str, Json]:
     """Path and content hash of each imported module that is neither standard library nor an installed package.
 
     Args:
         root: See `neutral_path`; so are the others.
         venv: The virtual environment.
         home: The home directory.
+        main: See `capture`.
     """
     write = partial(neutral_path, root=root, venv=venv, home=home)
     found: dict[str, Json] = {}
-    for name, path in sorted(_own_modules(list(sys.modules.items())))[:_MAX_MODULES]:
+    for name, path in sorted(_own_modules(list(sys.modules.items()), main))[:_MAX_MODULES]:
         entry: dict[str, Json] = {"path": write(path)}
         try:
             with open(path, "rb") as file:
@@ -251,13 +253,13 @@ def module_hashes(*, root: str | None, venv: str | None, home: str | None) -> di
     return found
 
 
-def _own_modules(modules: Iterable[tuple[str, object]]) -> Iterable[tuple[str, str]]:
+def _own_modules(modules: Iterable[tuple[str, object]], main: str | None) -> Iterable[tuple[str, str]]:
     stdlib = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
     for name, module in modules:
         if not isinstance(module, types.ModuleType):
             continue
         # Not getattr: asking a lazy module for an attribute imports it.
-        path = object.__getattribute__(module, "__dict__").get("__file__")
+        path = object.__getattribute__(module, "__dict__").get("__file__", main if name == "__main__" else None)
         if not isinstance(path, str) or not os.path.isabs(path) or path.startswith(stdlib):
             continue
         ours = name.partition(".")[0] == "agentdbg" and not name.startswith("agentdbg.demo")

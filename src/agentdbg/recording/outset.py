@@ -25,6 +25,7 @@ _LANES = (
 _DRAWS = (
     ("datetime", "datetime_pins", "install"),
     ("random", "random_pins", "install"),
+    ("tempfile", "tempfile_pins", "install"),
     ("uuid", "uuid_pins", "install"),
 )
 _patched = False

@@ -1,4 +1,4 @@
-"""Clock, uuid and random values that the agent's own code reads: noted while recording, given back in a replay.
+"""Clock, uuid and random values, and temporary names, that the agent's own code reads: a replay gives them back.
 
 A draw is keyed by source and *site* (file name and function of the caller), not by position in the process, because
 libraries read the clock too and do so differently when no network is there. Reads by the standard library and by
@@ -41,8 +41,8 @@ LOOPS = "asyncio.base_events"
 MAX_DRAWS_PER_RUN = 200_000
 FLUSH_AT = 500
 _HERE = __name__.rpartition(".")[0]
-_OURS = ("pins", "datetime_pins", "random_pins", "uuid_pins", "values")
-_TRANSPARENT = frozenset(("random", "uuid", "datetime", "time", *(f"{_HERE}.{name}" for name in _OURS)))
+_OURS = ("pins", "datetime_pins", "random_pins", "tempfile_pins", "uuid_pins", "values")
+_TRANSPARENT = frozenset(("random", "uuid", "datetime", "time", "tempfile", *(f"{_HERE}.{name}" for name in _OURS)))
 _NETWORK = frozenset(
     ("agentdbg", "httpx", "httpcore", "httpx2", "httpcore2", "anyio", "sniffio", "h11", "h2", "urllib3", "requests",
      "aiohttp", "certifi", "websockets", "grpc", "botocore", "watchfiles", "textual", "opentelemetry", "ddtrace",
@@ -50,13 +50,23 @@ _NETWORK = frozenset(
 )  # fmt: skip
 _QUIET = (frozenset(sys.stdlib_module_names) - {"__main__"}) | _NETWORK
 _TIME_SOURCES = ("time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns")
+_CPU_SOURCES = ("process_time", "process_time_ns", "thread_time", "thread_time_ns")
+"""Clocks of the processor: no time that passes in a replay says anything of them."""
+_BY_ID = ("clock_gettime", "clock_gettime_ns")
 _CALENDARS = {"localtime": 0, "gmtime": 0, "ctime": 0, "asctime": 0, "strftime": 1}
 """Functions that read the clock when they are given no moment, and the place of that argument."""
 
 real_time: Callable[[], float] = time.time
 real_monotonic_ns: Callable[[], int] = time.monotonic_ns
 real_sleep: Callable[[float], None] = time.sleep
-ORIGINALS: dict[str, Callable[..., Any]] = {name: getattr(time, name) for name in (*_TIME_SOURCES, *_CALENDARS)}
+ORIGINALS: dict[str, Callable[..., Any]] = {
+    name: getattr(time, name)
+    for name in (*_TIME_SOURCES, *_CPU_SOURCES, *_BY_ID, *_CALENDARS)
+    if hasattr(time, name)  # not every system has them all
+}
+_CLOCK_IDS = {
+    getattr(time, name, None): source for name, source in (("CLOCK_REALTIME", "time"), ("CLOCK_MONOTONIC", "monotonic"))
+}
 
 drawer: Drawer | None = None
 _installed = False
@@ -69,7 +79,10 @@ def install() -> None:
     if _installed:
         return
     _installed = True
-    wrappers = {name: _clock(name, ORIGINALS[name]) for name in _TIME_SOURCES}
+    wrappers: dict[str, Callable[..., Any]] = {
+        name: _clock(name, ORIGINALS[name]) for name in (*_TIME_SOURCES, *_CPU_SOURCES) if name in ORIGINALS
+    }
+    wrappers |= {name: _clock_by_id(name, ORIGINALS[name]) for name in _BY_ID if name in ORIGINALS}
     wrappers |= {name: _calendar(name, place, ORIGINALS[name]) for name, place in _CALENDARS.items()}
     for name, wrapper in wrappers.items():
         setattr(time, name, wrapper)
@@ -183,6 +196,20 @@ def _clock(name: str, original: Callable[[], Any]) -> Callable[[], Any]:
     return _stand_in(clock, name, original)
 
 
+def _clock_by_id(name: str, original: Callable[[int], Any]) -> Callable[[int], Any]:
+    suffix = name.removeprefix("clock_gettime")
+
+    def clock(_: _TimeModule, clk_id: int, /) -> Any:
+        if not isinstance(clk_id, int) or (_current.get() is None and drawer is None):
+            return original(clk_id)
+        source = _CLOCK_IDS.get(clk_id)
+        if source is None:
+            return note(f"{name}.{clk_id}", 1, lambda: original(clk_id), same, same)
+        return note(source + suffix, 1, lambda: _read(source + suffix), same, same)
+
+    return _stand_in(clock, name, original)
+
+
 def _calendar(name: str, place: int, original: Callable[..., Any]) -> Callable[..., Any]:
     localtime = ORIGINALS["localtime"]
 
@@ -197,7 +224,7 @@ def _calendar(name: str, place: int, original: Callable[..., Any]) -> Callable[.
 
 
 def _read(name: str) -> Any:
-    return ORIGINALS[name]() if drawer is None else drawer.passed(name)
+    return ORIGINALS[name]() if drawer is None or name in _CPU_SOURCES else drawer.passed(name)
 
 
 def _stand_in(function: Any, name: str, original: Callable[..., Any]) -> Callable[..., Any]:

@@ -68,6 +68,7 @@ class Recorder:
         self.serving = False  # requests of others are the roots here: the program itself is no run
         self.child_process = False  # started by a recorded process, whose launch is the one to repeat
         self.owner = owner_here()
+        self._main = getattr(sys.modules.get("__main__"), "__file__", None)
         self._lock = threading.RLock()
         self._warned = False
         self._implicit: RunRecording | None = None
@@ -174,7 +175,7 @@ class Recorder:
         from agentdbg.recording.environment import capture
 
         failed: dict[str, Json] = {"error": "capture failed"}
-        found = self.guard(lambda: capture(self.key.secret, cwd=self.roots["root"]), failed)
+        found = self.guard(lambda: capture(self.key.secret, cwd=self.roots["root"], main=self._main), failed)
         with self._lock:
             self._environment = found
             waiting, self._waiting_for_environment = self._waiting_for_environment, []

@@ -5,6 +5,7 @@ Only the recorder's scope travels; no other context variable does, so nothing el
 
 from __future__ import annotations
 
+import _thread
 import functools
 import operator
 import sys
@@ -24,8 +25,10 @@ _forking: list[Scope | None] = []
 
 
 def patch_threads(module: ModuleType) -> None:
-    """Threads."""
+    """Threads, those of the bare ``_thread`` too."""
     module.Thread.start = _thread_start(module.Thread.start)
+    for name in ("start_new_thread", "start_new"):  # raw ones; ``threading`` has taken the original by now
+        setattr(_thread, name, _raw_start(getattr(_thread, name)))
 
 
 def before_fork() -> None:
@@ -134,6 +137,17 @@ def _thread_start(start: Callable[[threading.Thread], None]) -> Callable[[thread
             _restore_run(self, own)
             raise
         return None
+
+    return start_in_lane
+
+
+def _raw_start(start: Callable[..., int]) -> Callable[..., int]:
+    @functools.wraps(start)
+    def start_in_lane(function: Callable[..., object], *given: Any) -> int:
+        here = scopes.here()
+        if here is None or not callable(function):
+            return start(function, *given)
+        return start(scopes.carried(here.forked(), function), *given)
 
     return start_in_lane
 

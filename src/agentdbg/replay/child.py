@@ -27,7 +27,7 @@ from agentdbg.recording.launch.ending import exit_status_text
 from agentdbg.recording.process import recorder
 from agentdbg.recording.start import install as install_seams
 from agentdbg.replay import cassette as cassettes
-from agentdbg.replay import layers, program, program_error
+from agentdbg.replay import layers, libraries, program, program_error
 from agentdbg.replay.answers import ExactAnswers
 from agentdbg.replay.by_hand import by_hand
 from agentdbg.replay.clock import RecordedDraws
@@ -119,6 +119,7 @@ class Replay:
         here = os.path.dirname(os.path.abspath(__file__))
         sys.path[:] = [place for place in dict.fromkeys(search_path or sys.path) if place != here]
         install_seams()
+        libraries.answer_from_cache()
         allow = None if again is None else again.allows
         guard = Guard(spec["allow_write"], spec["tolerate"], _where, self._report, allow)
         guard.arm()

@@ -8,8 +8,10 @@ import shutil
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from types import ModuleType
 from typing import Any, Protocol
 
+from agentdbg.recording.hooks import on_standard_import
 from agentdbg.replay.kernel import call_filter, calls, capabilities, landlock, namespaces
 
 _SHARED_MEMORY = "/dev/shm"
@@ -31,9 +33,10 @@ def enter(spec: Mapping[str, Any], tell: Tell, wait: Callable[[], object]) -> li
     """Put the layers in place.
 
     Args:
-        spec: ``scratch``, ``cwd``, ``views`` (folder, upper, work each), ``start_files`` (path, content each), and
-            ``network``: it stays, the parent judges each address. ``box``: of a container that holds already,
-            ``folders`` and ``held``; what it does not let us lay is left out then, and said.
+        spec: ``scratch``, ``cwd``, ``views`` (folder, upper, work each), ``start_files`` (path, content each),
+            ``temporary`` (folder, path, variable), and ``network``: it stays, the parent judges each address.
+            ``box``: of a container that holds already, ``folders`` and ``held``; what it does not let us lay is left
+            out then, and said.
         tell: Sends a message to the parent, which takes the filter's listener over.
         wait: Returns when the parent has it.
 
@@ -49,6 +52,7 @@ def enter(spec: Mapping[str, Any], tell: Tell, wait: Callable[[], object]) -> li
     closed = not spec.get("network")
     held, folders = _namespaces(spec, closed=closed)
     _put_start_files(spec.get("start_files") or [], folders)
+    _keep_temporary_files_where_they_are(spec, folders)
     os.chdir(spec["cwd"])
     contained = [str(spec["scratch"]), *folders]
     try:
@@ -158,10 +162,39 @@ def _put_start_files(files: Sequence[Mapping[str, Any]], folders: Sequence[str])
     """Make the files that the agent changed what they were when it first did, inside the views alone."""
     for told in files:
         path, content = str(told["path"]), told["content"]
-        if not any(path.startswith(folder.rstrip("/") + "/") for folder in folders):
-            continue
+        entry = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
+        is_taken_away = content is None and os.path.islink(entry)
+        if not _is_below(entry, folders) or not (is_taken_away or _is_below(os.path.realpath(entry), folders)):
+            continue  # a link leads out of them
         with suppress(OSError):  # a directory that has gone: the agent will say so itself, as it would have
-            if content is None:
-                os.unlink(path)
+            if content is not None:
+                shutil.copyfile(content, entry)
+            elif os.path.isdir(entry) and not os.path.islink(entry):
+                shutil.rmtree(entry)
             else:
-                shutil.copyfile(content, path)
+                os.unlink(entry)
+
+
+def _is_below(path: str, folders: Sequence[str]) -> bool:
+    return any(path.startswith(folder.rstrip("/") + "/") for folder in folders)
+
+
+def _keep_temporary_files_where_they_are(spec: Mapping[str, Any], folders: Sequence[str]) -> None:
+    """Let them go where they always go, if that is seen copy-on-write: their paths are those of the record then."""
+    usual = spec.get("temporary")
+    if usual is None or not (usual["folder"] in folders or _is_below(usual["folder"], folders)):
+        return
+    os.environ.pop("TMPDIR", None)
+    if usual["variable"] is not None:
+        os.environ["TMPDIR"] = usual["variable"]
+    on_standard_import("tempfile", lambda module: _do_not_probe(module, usual["path"]))
+
+
+def _do_not_probe(module: ModuleType, path: str) -> None:
+    """The directory is known to do: nothing is written there to find that out."""
+    original = module._get_default_tempdir
+
+    def default(*given: Any) -> str:
+        return path if module._candidate_tempdir_list()[:1] == [path] else str(original(*given))
+
+    vars(module)["_get_default_tempdir"] = default

@@ -59,6 +59,12 @@ def differences_from_record(
     ]
 
 
+def files_differ(source: DirectoryRunSource) -> bool:
+    """Whether a file of the program, or one that it read, is known not to be as recorded."""
+    recorded = recorded_environment(source)
+    return bool(recorded) and next(_files(source, recorded), None) is not None
+
+
 def _versions(source: DirectoryRunSource, recorded: Mapping[str, Json]) -> Iterator[str]:
     was = mapping(recorded.get("runtime"))
     found = _facts_of(interpreter(source))

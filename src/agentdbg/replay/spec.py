@@ -6,6 +6,7 @@ import json
 import os
 import re
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
@@ -94,8 +95,10 @@ def _layers(start: StartState | None, scratch: Path, box: Mapping[str, object] |
     if start is None:
         return {"kernel": False, "views": [], "start_files": []}
     files = [{"path": path, "content": content} for path, content in start.files.items()]
+    place = tempfile.gettempdir()
+    usual = {"folder": os.path.realpath(place), "path": place, "variable": os.environ.get("TMPDIR")}
     views = _views(start, scratch) if box is None else []
-    return {"kernel": True, "views": views, "start_files": files, "box": box}
+    return {"kernel": True, "views": views, "start_files": files, "temporary": usual, "box": box}
 
 
 def _write_arguments(source: DirectoryRunSource, entry: Mapping[str, Json], scratch: Path) -> str:

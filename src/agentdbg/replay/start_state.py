@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from agentdbg.compare.unseen import unseen_in
 from agentdbg.replay.kernel.namespaces import SPECIAL
 from agentdbg.replay.trust import roots_of
 from agentdbg.store.journal import ref_from
@@ -21,7 +22,7 @@ MOST_VIEWS = 20
 class StartState:
     """Attributes:
     views: Folders to be seen copy-on-write, outer ones first.
-    files: Path to the scratch file with its content, or to ``None`` where there was no such file.
+    files: Path to the scratch file with its content, or to ``None`` where there was no such file or directory.
     problems: What could not be put back, in words.
     """
 
@@ -65,7 +66,18 @@ def start_state(source: DirectoryRunSource, cwd: str, scratch: Path) -> StartSta
         place = scratch / "start" / str(number)
         place.write_bytes(data)
         files[path] = str(place)
-    return StartState(_views(cwd, files), files, tuple(problems))
+    views = _views(cwd, files)
+    return StartState(views, {**dict.fromkeys(_temporary(source, roots)), **files}, tuple(problems))
+
+
+def _temporary(source: DirectoryRunSource, roots: Mapping[str, str]) -> list[str]:
+    """What the agent made under names of ``tempfile``: none of it was there, and its names come again."""
+    found: list[str] = []
+    for effect in unseen_in(source):
+        path = _expanded(effect.detail, roots)
+        if effect.temporary and not effect.covered and os.path.isabs(path):
+            found += [] if any(_is_within(path, other) for other in found) else [path]
+    return found
 
 
 def _views(cwd: str, files: Mapping[str, str | None]) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,12 +18,14 @@ from agentdbg.replay.child_process import ChildReport
 from agentdbg.replay.contained import unrecorded_changes
 from agentdbg.replay.nearest import nearest_call
 from agentdbg.replay.outcome import Outcome
-from agentdbg.replay.sameness import ReplaySameness
+from agentdbg.replay.present import files_differ
+from agentdbg.replay.sameness import ReplaySameness, without_addresses
 from agentdbg.replay.spec import mapping, recorded_environment
 from agentdbg.store.reader import DirectoryRunSource
 
-SHOWN = 120
+SHOWN, BEFORE = 120, 30
 BY_HAND = "; a person used pdb in it"
+_NUMBER = re.compile(r"(?=[a-fA-F:.-]*[0-9])[0-9a-fA-F.:-]+")
 INSPECTED = "a person had code evaluated in the program ({count} times): it may have done what it did because of that"
 ORDER_LOST = "completion order was not kept: an outcome was released after a wait"
 STRANGE = "the program wrote to the replay's own channel ({count} lines), which was not believed"
@@ -30,6 +33,7 @@ HASH_SEED = (
     "the recorded process chose its hash seed at random, so the order of sets cannot be repeated: "
     "sort them, or set PYTHONHASHSEED where the agent runs"
 )
+ADDRESS = "an address in memory stands in the text: it is another one in every process, so leave it out"
 AT_IMPORT = (
     "{file} calls its agent while it is imported, and not with this run's arguments (it is not the first call, or the "
     "call has changed, or it reads what differs now): put the calls below if __name__ == '__main__'"
@@ -213,8 +217,11 @@ class _Case:
             return ruling
         cause = at.cause
         if at.reordered and not self._has_hash_seed():
-            cause = "environment"
             self._notes.append(HASH_SEED)
+            cause = cause if files_differ(self._recorded) else "environment"
+        elif without_addresses(at.expected) == without_addresses(at.got):
+            cause = "environment"
+            self._notes.append(ADDRESS)
         elif _only_numbers(at.expected, at.got) and (self._done or self._report.first("stopped") or {}).get("unpinned"):
             cause = "clock"
         return replace(ruling, divergence=replace(at, cause=cause))
@@ -234,7 +241,10 @@ def in_words(at: Divergence) -> str:
     """A divergence as one line."""
     place = f"step {at.step}, {at.kind} {at.name}"
     where = "" if at.path == "$" else f" {at.path}"
-    return f"{place}:{where} expected {_cut(at.expected)}, got {_cut(at.got)}"
+    expected, got = _cut(at.expected), _cut(at.got)
+    if _looks(expected) == _looks(got):  # white space, or what reads alike
+        expected, got = _spelled(at.expected, at.got), _spelled(at.got, at.expected)
+    return f"{place}:{where} expected {expected}, got {got}"
 
 
 def _cut(text: str) -> str:
@@ -242,6 +252,22 @@ def _cut(text: str) -> str:
     return line if len(line) <= SHOWN else line[:SHOWN] + "…"
 
 
+def _looks(text: str) -> str:
+    return unicodedata.normalize("NFKC", text)
+
+
+def _spelled(text: str, other: str) -> str:
+    """What a text holds where it parts from another, every character to be seen."""
+    start = max(0, _alike(text, other) - BEFORE)
+    piece = text[start : start + SHOWN]
+    return f"{'…' if start else ''}{piece!a}{'…' if start + SHOWN < len(text) else ''}"
+
+
+def _alike(text: str, other: str) -> int:
+    """How many characters two texts begin with together."""
+    return next((at for at, (a, b) in enumerate(zip(text, other, strict=False)) if a != b), min(len(text), len(other)))
+
+
 def _only_numbers(expected: str, got: str) -> bool:
-    """Whether two texts differ in numbers, dates or ids only."""
-    return expected != got and re.sub(r"[0-9a-fA-F.:-]+", "#", expected) == re.sub(r"[0-9a-fA-F.:-]+", "#", got)
+    """Whether two texts differ in numbers, dates or ids only: in words that have a digit."""
+    return expected != got and _NUMBER.sub("#", expected) == _NUMBER.sub("#", got)
