@@ -90,6 +90,7 @@ _ONE_STREAM = ("sync", "async", "async stream")
 CELLS = (
     _plain("openai, chat completions", "openai_chat", "openai", None, core=("sync", "async stream")),
     *(_plain("openai, chat completions", "openai_chat", "openai", on) for on in _SDKS),
+    _plain("openai on uvloop", "openai_chat", "openai", versions.UVLOOP, ("async uvloop", "async stream uvloop")),
     *(_plain("openai, responses", "openai_responses", "openai", on) for on in _SDKS),
     *(_plain("anthropic, messages", "anthropic_messages", "anthropic", on) for on in _SDKS),
     *(

@@ -24,6 +24,8 @@ from tests.support.scripted_server import ScriptedServer
 
 PROGRAMS = Path(__file__).with_name("programs")
 RUN_ID = "matrix"
+_LONGEST_S = 240
+"""For a program or a replay, on a machine that has other things to do."""
 _TOLD = 3
 """Of a run's replays that are not identical, so many are told in full."""
 
@@ -164,7 +166,7 @@ class _Trial:
             env=self.environment(server),
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=120,
+            timeout=_LONGEST_S,
             check=False,
         )
         (self.place / f"{name}.out").write_bytes(done.stdout)
@@ -205,8 +207,8 @@ class _Trial:
         return found[:_TOLD]
 
     def _replay(self, server: ScriptedServer, name: str, guard: str, held: tuple[str, ...]) -> Iterator[str]:
-        words = ("--store", self.store, "replay", name, "--exact", "--guard", guard, "--json")
-        done = program.agentdbg(*words, cwd=self.place, env=self.environment(server))
+        words = ("--store", self.store, "replay", name, "--exact", "--guard", guard, "--timeout", _LONGEST_S, "--json")
+        done = program.agentdbg(*map(str, words), cwd=self.place, env=self.environment(server), timeout=2 * _LONGEST_S)
         try:
             said = json.loads(done.stdout)
         except ValueError:

@@ -19,6 +19,7 @@ class Versions:
 
 SDK_NEW = Versions(("openai", "anthropic"), "3.13")
 SDK_OLD = Versions(("openai==1.99.9", "anthropic==0.60.0", "httpx==0.28.1"), "3.11")
+UVLOOP = Versions(("openai", "uvloop"), "3.12")
 LANGGRAPH_NEW = Versions(("langgraph", "langchain", "langchain-openai"), "3.13")
 LANGGRAPH_HERE = Versions(LANGGRAPH_NEW.requirements, None)
 LANGGRAPH_OLD = Versions(

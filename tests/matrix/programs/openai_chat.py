@@ -1,6 +1,6 @@
 """A plain loop on OpenAI's chat completions: tools are plain functions, run in parallel.
 
-python openai_chat.py [async] [stream]
+python openai_chat.py [async] [stream] [uvloop]
 """
 
 from __future__ import annotations
@@ -93,8 +93,12 @@ async def main_async(stream: bool) -> None:
 
 
 if __name__ == "__main__":
-    is_async, is_stream = desk.asked("async", "stream")
-    if is_async:
+    is_async, is_stream, is_native = desk.asked("async", "stream", "uvloop")
+    if is_native:
+        import uvloop
+
+        uvloop.run(main_async(is_stream))
+    elif is_async:
         asyncio.run(main_async(is_stream))
     else:
         main(is_stream)
