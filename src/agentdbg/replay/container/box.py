@@ -54,6 +54,7 @@ class Wish:
         folders: Directories of the program.
         files: Files that the recorded program read.
         python: The interpreter that the program has on this machine.
+        scripts: What was started.
         recorded: Packages of the record, with their versions.
     """
 
@@ -63,6 +64,7 @@ class Wish:
     files: Sequence[str]
     python: str
     recorded: Mapping[str, object] = field(default_factory=dict)
+    scripts: Sequence[str] = ()
 
 
 @dataclass(slots=True)
@@ -96,9 +98,11 @@ class Box:
             tolerate: Patterns of effects that are no refusal.
         """
         kept = {name: value for name, value in env.items() if not _is_of_the_machine(name)}
+        if "PYTHONPATH" in kept:
+            kept["PYTHONPATH"] = os.pathsep.join(map(self._there, kept["PYTHONPATH"].split(os.pathsep)))
         told = {
             "channel": CHANNEL,
-            "command": list(command),
+            "command": [self._there(word) for word in command],
             "cwd": cwd,
             "env": kept,
             "packages": list(self.packages),
@@ -110,7 +114,7 @@ class Box:
 
     def start(self, channel: int) -> subprocess.Popen[bytes]:
         """Start it; it speaks over a descriptor."""
-        words = ["-I", "-c", _START, self.package, str(self.scratch / "inside.json")]
+        words = ["-I", "-c", _START, mounts.OWN, str(self.scratch / "inside.json")]
         return subprocess.Popen(
             [*self._command(self.name, self.python), self.image, *words],
             stdin=channel,
@@ -118,6 +122,11 @@ class Box:
             stderr=subprocess.PIPE,
             start_new_session=True,
         )
+
+    def _there(self, place: str) -> str:
+        """Where agentdbg's directory is for the child: not among packages that are for another Python."""
+        among = any(os.path.realpath(place) == here for here, _ in self.mounts.read)
+        return mounts.OWN if place == self.package and among and not self.packages else place
 
     def _command(self, name: str, python: str) -> list[str]:
         return [
@@ -147,7 +156,7 @@ class Box:
     def look_inside(self, python: str) -> Interpreter | str:
         """The image's Python, or what the engine says instead."""
         name = f"{self.name}-look"
-        words = [*self._command(name, python), self.image, "-I", "-c", interpreters.SCRIPT, self.package]
+        words = [*self._command(name, python), self.image, "-I", "-c", interpreters.SCRIPT, mounts.OWN]
         try:
             done = self.engine.ask(*words[1:], seconds=SECONDS)
         except NoContainer:
@@ -162,7 +171,7 @@ class Box:
         Raises:
             NoContainer: The engine has not started it.
         """
-        if not report.messages and report.exit_code not in (0, None):
+        if not report.messages and not report.timed_out and report.exit_code not in (0, None):
             raise NoContainer(f"{self.engine.name} does not start the container: {trouble_of(report.log)}")
         kernel = report.first("kernel") or {}
         lacking = [f"{layer} ({reason})" for layer, reason in (kernel.get("lacking") or {}).items()]
@@ -176,7 +185,7 @@ class Box:
 
 def command_line(engine: Engine, name: str) -> list[str]:
     """The engine's command with all that holds a replay, without what it sees and runs."""
-    label = ["--security-opt", "label=disable"] if engine.name in ("docker", "podman") else []
+    label = ["--security-opt", "label=disable", "--no-healthcheck"] if engine.name in ("docker", "podman") else []
     return [
         *(engine.command, "run", "--rm", "--interactive", "--pull=never", "--name", name, "--log-driver", "none"),
         *("--network", "none", "--cap-drop", "ALL", "--security-opt", "no-new-privileges", *label),
@@ -195,7 +204,8 @@ def make_box(wish: Wish, scratch: Path, package: str) -> Box:
     image = image_of(engine, wish.image)
     here = interpreters.ask(wish.python, package) if sys.platform == "linux" else None
     packages = list(here.places) if here is not None else []
-    seen = mounts.gather(scratch, wish.folders, packages, os.path.join(package, "agentdbg"), wish.files)
+    own = os.path.join(package, "agentdbg")
+    seen = mounts.gather(scratch, wish.folders, packages, own, wish.files, wish.scripts)
     box = Box(engine, image, _PYTHONS[0], seen, Interpreter(""), package, scratch)
     if not mounts.can_overlay(seen, engine, sys.platform):
         box.mounts = seen.copied()

@@ -31,11 +31,13 @@ class Engine:
         name: ``docker``, ``podman`` or ``nerdctl``.
         command: Its command line program.
         rootless: It runs as this user, not as root.
+        remapped: Users in its containers are others outside, unless it is told otherwise.
     """
 
     name: str
     command: str
     rootless: bool = False
+    remapped: bool = False
 
     def ask(self, *words: str, seconds: float = SECONDS) -> subprocess.CompletedProcess[str]:
         """Run one of its commands to the end.
@@ -148,7 +150,8 @@ def _asked(name: str, place: str) -> Found:
     # The docker client answers with status 0 when its daemon does not, and an empty list of security options.
     if done.returncode != 0 or not said or (name != "podman" and "name=" not in said):
         return Found(name, None, _line(done.stderr) or "it says nothing about itself")
-    return Found(name, Engine(name, place, rootless="rootless" in said or said == "true"))
+    rootless = "rootless" in said or said == "true"
+    return Found(name, Engine(name, place, rootless, remapped="name=userns" in said))
 
 
 def user_of(engine: Engine) -> list[str]:
@@ -157,7 +160,8 @@ def user_of(engine: Engine) -> list[str]:
     if engine.name == "podman":
         keep = ["--userns", "keep-id"] if engine.rootless else []
         return [*keep, "--user", f"{uid}:{gid}"]
-    return ["--user", "0:0" if engine.rootless else f"{uid}:{gid}"]  # root of a rootless engine is this user
+    host = ["--userns", "host"] if engine.remapped else []
+    return [*host, "--user", "0:0" if engine.rootless else f"{uid}:{gid}"]  # root of a rootless engine is this user
 
 
 def trouble_of(output: str) -> str:

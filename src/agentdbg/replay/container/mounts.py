@@ -34,6 +34,8 @@ _WITHIN_IMAGE: Final = ("/usr/", "/lib", "/opt/", "/bin/", "/sbin/", "/etc/", "/
 _NEVER: Final = ("/proc/", "/sys/", "/dev/")
 _TEMPORARY: Final = ("/tmp", "/var/tmp")
 SHARED_MEMORY: Final = "/dev/shm"
+OWN: Final = "/agentdbg-own"
+"""Where agentdbg is in a container, beside being where it is here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,12 @@ def temporary() -> str:
 
 
 def gather(
-    scratch: Path, folders: Iterable[str], packages: Iterable[str], program: str, files: Iterable[str]
+    scratch: Path,
+    folders: Iterable[str],
+    packages: Iterable[str],
+    program: str,
+    files: Iterable[str],
+    scripts: Iterable[str] = (),
 ) -> Mounts:
     """Decide what is seen.
 
@@ -119,6 +126,7 @@ def gather(
         packages: Directories of installed packages: read-only.
         program: agentdbg's own directory.
         files: Files that the recorded program read elsewhere.
+        scripts: What was started, wherever it is.
     """
     packages = [os.path.realpath(place) for place in packages if os.path.isdir(place)]
     own = [*packages, str(scratch)]
@@ -131,12 +139,15 @@ def gather(
         for directory in (view.upper, view.work):
             os.makedirs(directory, mode=0o700, exist_ok=True)
     read = [(place, _target(place, number)) for number, place in enumerate(packages)]
+    read.append((program, f"{OWN}/agentdbg"))
     if not any(_is_within(program, place) for place in packages):
         read.append((program, program))
     seen = [*places, *(there for _, there in read), str(scratch)]
     found = dict.fromkeys(os.path.realpath(place) for place in files)
-    single = [place for place in found if _is_plain(place) and not any(_is_within(place, other) for other in seen)]
-    read += [(place, place) for place in single[:MOST_READ]]
+    single = [place for place in found if _is_plain(place) and not place.startswith(_WITHIN_IMAGE)]
+    started = [place for place in map(os.path.realpath, scripts) if _is_plain(place)]
+    needed = [place for place in (*started, *single) if not any(_is_within(place, other) for other in seen)]
+    read += [(place, place) for place in list(dict.fromkeys(needed))[:MOST_READ]]
     return Mounts(tuple(views), tuple(read), str(scratch))
 
 
@@ -198,7 +209,7 @@ def _outermost(places: Iterable[str]) -> list[str]:
 
 
 def _is_plain(place: str) -> bool:
-    if not os.path.isabs(place) or place.startswith(_WITHIN_IMAGE):
+    if not os.path.isabs(place):
         return False
     try:
         return stat.S_ISREG(os.stat(place).st_mode)

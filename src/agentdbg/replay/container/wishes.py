@@ -41,6 +41,7 @@ def box_for(source: DirectoryRunSource, image: str, engine: str, start: StartSta
         files=[*_files_read(source), *_settings()],
         python=interpreter(source),
         recorded=known if "error" not in known else {},
+        scripts=_started(source),
     )
     package = str(Path(__file__).resolve().parents[3])
     return make_box(wish, scratch, package)
@@ -58,13 +59,20 @@ def _folders(source: DirectoryRunSource, start: StartState, cwd: str, scratch: P
     """Directories of the program, and where it wrote."""
     entry = mapping(source.summary().meta.get("entry"))
     roots = roots_of(source.summary())
-    launch = launch_of(entry, roots) or {}
-    target = expand(str(mapping(entry.get("callable")).get("file", "")), roots)
-    homes = [os.path.dirname(path) for path in (target, str(launch.get("file", ""))) if os.path.isabs(path)]
+    homes = [os.path.dirname(path) for path in _started(source)]
     written = [place for path in start.files if (place := os.path.dirname(path)) != temporary()]
     found = [cwd, roots.get("root", ""), *homes, *program_path(entry, roots), *written]
     own = str(scratch)
     return [place for place in found if os.path.isabs(place) and not f"{place}/".startswith(f"{own}/")]
+
+
+def _started(source: DirectoryRunSource) -> list[str]:
+    """The file of the recorded function, and that of the launched program."""
+    entry = mapping(source.summary().meta.get("entry"))
+    roots = roots_of(source.summary())
+    launch = launch_of(entry, roots) or {}
+    target = expand(str(mapping(entry.get("callable")).get("file", "")), roots)
+    return [path for path in (target, str(launch.get("file", ""))) if os.path.isabs(path)]
 
 
 def _files_read(source: DirectoryRunSource) -> list[str]:
