@@ -244,8 +244,11 @@ class Scratch:
         for view in self.path.glob("views/*-work"):
             for place in (view, view / "work"):  # the overlay's own, closed to everybody
                 if place.is_dir() and not any(each.is_symlink() for each in (view.parent, view, place)):
-                    with suppress(OSError):
+                    try:
                         place.chmod(0o700)
+                    except PermissionError:  # an engine's daemon made it; it is empty, and in a directory of ours
+                        with suppress(OSError):
+                            place.rmdir()
         shutil.rmtree(self.path, ignore_errors=True)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agentdbg.replay.container.engines import Engine, NoContainer, find_engine, image_of, user_of
+from agentdbg.replay.container.engines import Engine, NoContainer, find_engine, image_of, trouble_of, user_of
 
 DOWN = "echo 'Cannot connect to the daemon at unix:///nowhere. Is it running?' >&2; echo null; exit 1"
 QUIET = "echo null"  # the status of an old client whose daemon is down
@@ -77,8 +77,30 @@ def test_an_engine_that_cannot_be_started_is_named(place: Path) -> None:
         Engine("docker", str(place / "docker")).ask("info")
 
 
+@pytest.mark.parametrize(
+    ("output", "line"),
+    [
+        (
+            'time="now" level=error msg="no ids"\nError: keep-id requires additional UIDs\n',
+            "keep-id requires additional UIDs",
+        ),
+        (
+            "docker: Error response from daemon: bind source is absent.\nSee 'docker run --help'.\n",
+            "Error response from daemon: bind source is absent",
+        ),
+        ("something else\nthe last\n", "the last"),
+        ("", "it says nothing"),
+    ],
+    ids=["podman", "docker", "other", "nothing"],
+)
+def test_the_line_that_says_what_went_wrong_is_shown(output: str, line: str) -> None:
+    assert trouble_of(output) == line
+
+
 def test_the_child_is_this_user() -> None:
     mine = f"{os.getuid()}:{os.getgid()}"
     assert user_of(Engine("docker", "d")) == ["--user", mine]
     assert user_of(Engine("docker", "d", rootless=True)) == ["--user", "0:0"]
+    assert user_of(Engine("docker", "d", remapped=True)) == ["--userns", "host", "--user", mine]
+    assert user_of(Engine("podman", "p", rootless=True, single=True)) == ["--user", "0:0"]
     assert user_of(Engine("podman", "p", rootless=True)) == ["--userns", "keep-id", "--user", mine]

@@ -228,6 +228,8 @@ def _looked(box: Box, image: str) -> Interpreter:
             tried.pop(0)
         elif is_absent:
             raise NoContainer(f"the image {image} has no Python that starts, and a replay needs 3.11 or newer: {found}")
+        elif "keep-id" in found and not box.engine.single:
+            box.engine = replace(box.engine, single=True)
         elif box.mounts.way == mounts.OVERLAY:
             box.mounts = box.mounts.copied()
         else:
@@ -237,6 +239,8 @@ def _looked(box: Box, image: str) -> Interpreter:
 def _with_packages(box: Box, wish: Wish, here: Interpreter | None) -> Box:
     """With this machine's packages where they run on the image's Python, and what is to be said of it."""
     notes = [f"in the container: Python {box.there.version} of {wish.image}"]
+    if os.getuid() and "0:0" in user_of(box.engine):
+        notes.append(f"the program is user 0 there, not {os.getuid()}")
     if box.mounts.left_out:
         shown = ", ".join(box.mounts.left_out[:LISTED])
         notes.append(f"not in the container's copy of the files: {shown}")

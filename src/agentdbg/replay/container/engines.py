@@ -32,12 +32,14 @@ class Engine:
         command: Its command line program.
         rootless: It runs as this user, not as root.
         remapped: Users in its containers are others outside, unless it is told otherwise.
+        single: Rootless, and it has no other users to give to a container: its root is this user.
     """
 
     name: str
     command: str
     rootless: bool = False
     remapped: bool = False
+    single: bool = False
 
     def ask(self, *words: str, seconds: float = SECONDS) -> subprocess.CompletedProcess[str]:
         """Run one of its commands to the end.
@@ -157,7 +159,7 @@ def _asked(name: str, place: str) -> Found:
 def user_of(engine: Engine) -> list[str]:
     """Options by which the child is this user: what it reads and writes is theirs."""
     uid, gid = os.getuid(), os.getgid()
-    if engine.name == "podman":
+    if engine.name == "podman" and not engine.single:
         keep = ["--userns", "keep-id"] if engine.rootless else []
         return [*keep, "--user", f"{uid}:{gid}"]
     host = ["--userns", "host"] if engine.remapped else []
@@ -171,5 +173,7 @@ def trouble_of(output: str) -> str:
 
 def _line(output: str) -> str:
     lines = [line.strip() for line in output.splitlines() if line.strip()]
-    told = next((line for line in lines if any(word in line.lower() for word in _TROUBLE)), "".join(lines[-1:]))
+    said = [line for line in lines if not line.startswith("time=")]  # a log, ahead of what it comes to
+    told = next((line for line in reversed(said) if any(word in line.lower() for word in _TROUBLE)), "")
+    told = told or "".join((said or lines)[-1:])
     return re.sub(r"^(?:Error|ERROR|docker|podman): ", "", told).rstrip(".")[:300]
