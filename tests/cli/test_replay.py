@@ -79,6 +79,8 @@ def test_without_an_engine_nothing_is_run_in_a_container(isolated_user: Path, tm
     assert not (isolated_user / ".local/share/agentdbg/store").exists()
 
 
-def test_the_plan_names_the_container(store: Path) -> None:
-    found = document("replay", "refund-8", "--exact", "--plan", "--in", "python:3.11", "--store", store)
+def test_the_plan_names_the_container_and_what_keeps_it_from_being_had(store: Path, tmp_path: Path) -> None:
+    options: list[str | Path] = ["--exact", "--plan", "--in", "python:3.11", "--store", store]
+    found = document("replay", "refund-8", *options, env={"PATH": str(tmp_path)})
     assert found["guard"] == "container of python:3.11, without network"
+    assert any("no container engine" in remark["text"] for remark in found["remarks"] if remark["about"] == "guard")

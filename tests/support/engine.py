@@ -16,6 +16,8 @@ from agentdbg.replay.container.engines import Engine, NoContainer, find_engine
 
 ENGINE = "AGENTDBG_TEST_ENGINE"
 """Names the engine; else the first one on PATH that runs."""
+IMPORT = "AGENTDBG_TEST_ENGINE_IMPORT"
+"""Further options of its ``import``."""
 IMAGE = "localhost/agentdbg-test:python"
 BARE = "localhost/agentdbg-test:bare"
 _LEFT_OUT = re.compile(
@@ -45,7 +47,7 @@ def made_image() -> Engine:
 
 
 def _import(engine: Engine, image: str, archive: bytes, change: str) -> None:
-    policy = os.environ.get("AGENTDBG_TEST_ENGINE_IMPORT", "").split()
+    policy = os.environ.get(IMPORT, "").split()
     words = [engine.command, "import", *policy, "--change", change, "-", image]
     done = subprocess.run(words, input=archive, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr.decode()

@@ -13,6 +13,7 @@ from agentdbg.compare.unseen import unseen_in
 from agentdbg.model.records import Json, Step
 from agentdbg.replay import cassette as cassettes
 from agentdbg.replay.cassette import Cassette
+from agentdbg.replay.container.engines import NoContainer, find_engine, image_of
 from agentdbg.replay.foreseen import foreseen_calls
 from agentdbg.replay.main_module import MAIN
 from agentdbg.replay.placed import CodeRefused, placed
@@ -253,6 +254,11 @@ def _remarks(
         yield Remark(WARNING, "differs", text)
     if options.guard == "audit":
         yield Remark(WARNING, "guard", "the audit hook alone: code below Python is not held")
+    if options.image:
+        try:
+            image_of(find_engine(options.engine), options.image)
+        except NoContainer as problem:
+            yield Remark(OBSTACLE, "guard", str(problem))
 
 
 def _start_state(source: DirectoryRunSource, options: ReplayOptions) -> Iterator[Remark]:
