@@ -74,7 +74,7 @@ def test_everything_that_the_verdict_rests_on_is_there() -> None:
         "yes, unintended  step 21",
         "incident.regression-1  changed  WAITING  approval",
         "it broke",
-        "dry-run  step 16: pay",
+        "dry-run  replay step 16: pay",
         "$.total  120 → 130",
         "refund-model $.messages  input.history",
         "✗ socket.connect 10.0.0.1:443  desk.py:9 send",

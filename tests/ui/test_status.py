@@ -25,8 +25,10 @@ def test_run_step_and_mark() -> None:
 def test_replays_and_flags() -> None:
     source = refund_run()
     source.run = replace(source.run, mode=Mode.REGRESSION, flag="bad")
-    assert " LIVE " in line(Session(source))
+    assert " LIVE " in line(Session(source)) and "EDITED" not in line(Session(source))
     assert "⚑ flagged" in line(Session(source))
+    source.run = replace(source.run, meta={**source.run.meta, "edits": [{"step": 4}]})
+    assert " LIVE  EDITED: 1 " in line(Session(source))
 
 
 def test_a_live_run_says_how_it_is_followed() -> None:

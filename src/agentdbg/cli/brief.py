@@ -12,6 +12,7 @@ from agentdbg.debugging.document import duration_words
 from agentdbg.debugging.marks import first_divergence_id
 from agentdbg.debugging.overview import Overview, gather
 from agentdbg.i18n.catalogue import message
+from agentdbg.model.lineage import mode_words
 from agentdbg.model.records import RunSummary, Step
 from agentdbg.store.protocols import RunSource
 
@@ -31,7 +32,7 @@ def _pairs(source: RunSource) -> list[tuple[str, object]]:
     return [
         ("run", run.run_id),
         ("status", run.status),
-        ("mode", f"{run.mode} of {run.replay_of}" if run.replay_of else str(run.mode)),
+        ("mode", mode_words(run)),
         ("verdict", run.verdict),
         ("agent", run.agent),
         ("started", f"{local_time(run.started_at)}{_lasted(run)}"),

@@ -10,6 +10,7 @@ from agentdbg.cli.describe import matches, run_members
 from agentdbg.cli.invocation import Invocation
 from agentdbg.cli.output import NOTHING, console, local_time, print_document, print_table, text
 from agentdbg.i18n.catalogue import message
+from agentdbg.model.lineage import mode_words
 from agentdbg.model.records import RunStatus, RunSummary
 
 
@@ -57,8 +58,15 @@ def print_runs(invocation: Invocation, runs: list[RunSummary], location: str) ->
 
 
 def _row(run: RunSummary) -> list[object]:
-    mode = f"{run.mode} of {run.replay_of}" if run.replay_of else str(run.mode)
-    return [run.run_id, run.status, run.agent, local_time(run.started_at), run.steps or NOTHING, mode, _about(run)]
+    return [
+        run.run_id,
+        run.status,
+        run.agent,
+        local_time(run.started_at),
+        run.steps or NOTHING,
+        mode_words(run),
+        _about(run),
+    ]
 
 
 def _about(run: RunSummary) -> str:

@@ -58,15 +58,21 @@ def price_words(price: Estimate) -> str:
 
 def status_spans(asking: Asking) -> list[Span]:
     """Where it stands, for the status line."""
+    edited = asking.question is not None and asking.question.edits
+    first = [span("EDITED ", Tone.WARN)] if edited else []
     if asking.state == "ready":
-        return [span("nothing is sent yet ", Tone.DIM)]
+        return [*first, span("nothing is sent yet ", Tone.DIM)]
     if asking.state == "asking" or asking.asked is None:
-        return [span(f"{asking.done} of {len(asking.samples)} answered ", Tone.WARN)]
+        return [*first, span(f"{asking.done} of {len(asking.samples)} answered ", Tone.WARN)]
     asked = asking.asked
     words, tone = VERDICTS[asked.verdict]
     count = len(asked.answered)
-    stable = f"  {asked.agreeing} of {count} agree, {asked.wordings} wordings " if count else ""
-    return [span(words, tone), span(stable, Tone.DIM)]
+    stable = (
+        f"  {asked.agreeing} of {count} agree, {asked.wordings} wording{'' if asked.wordings == 1 else 's'} "
+        if count
+        else ""
+    )
+    return [*first, span(words, tone), span(stable, Tone.DIM)]
 
 
 def sample_row(asking: Asking, sample: Sample, letters: dict[str, str]) -> Row:
@@ -115,8 +121,10 @@ def _price_sections(asking: Asking) -> Iterator[Section]:
     if question.placeholders:
         many = f"{question.placeholders} value{'s' if question.placeholders > 1 else ''} of the request"
         yield fixed("redacted", [row(("! ", Tone.WARN), (f"{many} redacted: placeholders are sent", Tone.WARN))])
+    known = price.price is not None
+    hint = "" if known else f"  [prices] in agentdbg.toml: '{question.model}' = 'IN/OUT', dollars per million tokens"
     rows = [
-        labelled("Price", (price_words(price), Tone.STRONG)),
+        labelled("Price", (price_words(price), Tone.STRONG), (hint, Tone.DIM)),
         labelled("", f"{price.samples} × about {price.input_tokens:,} tokens in, {price.output_tokens:,} out"),
         labelled("Samples", (str(asking.wish.samples), Tone.STRONG), ("  + and - change it", Tone.DIM)),
         labelled("Model", question.model, ("  m asks another one", Tone.DIM)),
@@ -124,8 +132,7 @@ def _price_sections(asking: Asking) -> Iterator[Section]:
         labelled("Key", question.route.variable or "none"),
     ]
     yield fixed("price", rows)
-    if question.edits:
-        yield fixed("edits", [row(("~ ", Tone.WARN), edit) for edit in question.edits], title=heading("Edited"))
+    yield from _otherwise(asking)
     if question.notes:
         yield fixed("notes", [row(("! ", Tone.WARN), each) for each in question.notes], title=heading("To know"))
     yield note("start", "No agent code and no tool runs. enter sends it at this price; esc leaves.")
@@ -136,9 +143,17 @@ def _price_sections(asking: Asking) -> Iterator[Section]:
 def _answer_sections(asking: Asking, sample: Sample, *, wide: bool) -> Iterator[Section]:
     if sample.conclusion is None:
         words = sample.problem or _STATES.get(sample.state, sample.state)
-        yield fixed("state", [labelled("Status", (sample.state.replace("_", " "), Tone.WARN)), labelled("", words)])
+        rows = [labelled("Status", (sample.state.replace("_", " "), Tone.WARN)), labelled("", words)]
+        if asking.question is not None:
+            rows.append(labelled("Went to", asking.question.route.url))
+        yield fixed("state", rows)
+        yield from _otherwise(asking)
+        if asking.state == "done":
+            yield note("again", "r goes back to the price: there m asks another model, u sends it elsewhere.")
         return
     yield fixed("facts", list(_facts(sample)))
+    if sample.n:
+        yield from _otherwise(asking)
     before = asking.recorded.conclusion if asking.recorded is not None and sample.n else None
     found = sample.conclusion
     yield fixed_lines("conclusion", heading("Conclusion"), list(_conclusions(before, found, wide=wide)))
@@ -146,6 +161,13 @@ def _answer_sections(asking: Asking, sample: Sample, *, wide: bool) -> Iterator[
     yield fixed_lines("wording", heading("Wording"), lines, raw=found.wording.encode("utf-8", "surrogatepass"))
     raw = dumps_json(sample.output)
     yield Section("answer", heading("Answer"), lambda: Block(json_rows(raw), raw=raw.encode()), open=False)
+
+
+def _otherwise(asking: Asking) -> Iterator[Section]:
+    """In what the question is another than the recorded one."""
+    edits = asking.question.edits if asking.question is not None else ()
+    if edits:
+        yield fixed("edits", [row(("~ ", Tone.WARN), edit) for edit in edits], title=heading("Edited"))
 
 
 def fixed_lines(key: str, title: Row, lines: Sequence[Line], raw: bytes | None = None) -> Section:
@@ -226,4 +248,4 @@ def _in_short(found: Conclusion) -> Iterator[Span]:
         yield span(dumps_json(found.structured)[:200])
     if not found.can_tell:
         yield span("free text  ", Tone.DIM)
-        yield span(found.wording[:200])
+        yield span(" ".join(found.wording[:200].split()))

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 GOOD: Final = ("identical", "recording_ended", "same", "unaffected")
 _HALF: Final = ("aborted", "changed", "flaky", "prefix_changed", "needs_data", "not_replayable")
+_CAME_TO: Final = (*GOOD, "changed", "flaky")
 _LISTED: Final = 20
 _LOG_SHOWN: Final = ("crashed", "timed_out", "not_replayable")
 _CHANGED: Final = {"yes": Tone.WARN, "no": Tone.DIM, "unknown": Tone.PLAIN}
@@ -57,6 +58,8 @@ def outcome_sections(ended: Ended, *, opens: bool, state: str = "") -> Iterator[
         yield fixed("end", [said(message(key), ended.error, Tone.WARN)], title=title)
         return
     yield fixed("end", list(_head(found, opens=opens, state=state)), title=title)
+    if found.verdict == "refused" and found.refused:
+        yield _list("stopped", [_effect(each, "✗", Tone.ERROR) for each in found.refused])
     if found.answers:
         yield fixed("answers", list(map(_answer, found.answers)), title=_titled("outcome.answers"))
     lists: tuple[tuple[str, Sequence[Row]], ...] = (
@@ -64,7 +67,7 @@ def outcome_sections(ended: Ended, *, opens: bool, state: str = "") -> Iterator[
         ("findings", [_finding(each) for each in found.findings]),
         ("drift", [_drift(each) for each in found.drift]),
         ("touched", [_touched(each) for each in found.touched]),
-        ("stopped", [_effect(each, "✗", Tone.ERROR) for each in found.refused]),
+        ("stopped", [_effect(each, "✗", Tone.ERROR) for each in found.refused] if found.verdict != "refused" else ()),
         ("uncovered", [_effect(each, "!", Tone.WARN) for each in found.uncovered]),
         ("contained", [_effect(each, "·", Tone.PLAIN) for each in found.contained]),
         ("tolerated", [_effect(each, "·", Tone.DIM) for each in found.tolerated]),
@@ -96,7 +99,7 @@ def _head(found: Outcome, *, opens: bool, state: str) -> Iterator[Row]:
         where = "first" if found.first_divergence is not None else "both"
         yield said("", message(f"outcome.next.{where}"), Tone.ACCENT)
     yield said(message("replay.reason"), found.reason)
-    if state:
+    if state and found.verdict in _CAME_TO:
         yield said(message("outcome.came_to"), state, Tone.STRONG)
     if found.first_divergence is not None:
         yield from _divergence(found.first_divergence)
@@ -162,7 +165,7 @@ def _sample(each: Mapping[str, object]) -> Row:
 
 
 def _finding(each: Mapping[str, object]) -> Row:
-    step = f"{message('column.step')} {each['step']}: " if each.get("step") else ""
+    step = f"{message('outcome.replay_step', step=each['step'])}: " if each.get("step") else ""
     deed = str(each.get("deed"))
     return row(
         (f"{deed}  ", DEEDS.get(deed, Tone.WARN)),

@@ -13,7 +13,6 @@ from agentdbg.i18n.catalogue import message
 from agentdbg.model.safe_text import safe_line
 from agentdbg.replay.session_events import Paused
 
-MODE_WORDS: Final = {"exact": " EXACT ", "regression": " LIVE "}
 _LISTED: Final = 20
 
 
@@ -111,6 +110,12 @@ def _effects(live: LiveReplay) -> Iterator[Section]:
 
 def _output(live: LiveReplay) -> Section:
     lines: Sequence[str] = tuple(live.log)
-    count = f"{len(lines):,} lines" if lines else "nothing yet" if live.ended is None else "nothing"
+    count = (
+        f"{len(lines):,} line{'s' if len(lines) > 1 else ''}"
+        if lines
+        else "nothing yet"
+        if live.ended is None
+        else "nothing"
+    )
     title = row(("Program output ", Tone.HEADING), (count, Tone.DIM))
     return Section("output", title, lambda: Block([safe_line(line) for line in lines]))

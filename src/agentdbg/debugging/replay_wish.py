@@ -114,6 +114,11 @@ class Wish:
             return AUTO if self.is_live else START
         return self.start
 
+    @property
+    def edit_count(self) -> int:
+        """How many recorded values are edited."""
+        return len(self.edits) if self.is_live else 0
+
     def left_out(self) -> int:
         """How many edits, pins and intents an exact replay does not take."""
         return 0 if self.is_live else sum(len(getattr(self, key)) for key in LISTS)

@@ -32,7 +32,7 @@ class Comparing:
 
     def start(self, address: str) -> None:
         """Compare with the run at an address."""
-        self._screen.say(f"comparing with {address} …", Tone.DIM)
+        self._screen.say(f"comparing with {address.rstrip('/').rpartition('/')[2]} …", Tone.DIM)
         self._run(partial(self._compare, address))
 
     def take(self, compared: ComparedRun) -> None:

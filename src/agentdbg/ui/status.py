@@ -6,10 +6,10 @@ from agentdbg.debugging import marks
 from agentdbg.debugging.coverage import uncovered_spans
 from agentdbg.debugging.document import Span, Tone, duration_words, span
 from agentdbg.debugging.marks import STATUS_SIGNS, status_tone
+from agentdbg.debugging.modes import mode_spans
 from agentdbg.debugging.session import Session
-from agentdbg.model.records import Mode, RunSummary
-
-_MODES = {Mode.EXACT: " EXACT ", Mode.REGRESSION: " LIVE "}
+from agentdbg.model.lineage import edit_count
+from agentdbg.model.records import RunSummary
 
 
 def status_spans(session: Session, *, watching: str) -> tuple[list[Span], list[Span]]:
@@ -34,8 +34,8 @@ def status_spans(session: Session, *, watching: str) -> tuple[list[Span], list[S
 
 
 def _mode(summary: RunSummary) -> list[Span]:
-    word = _MODES.get(summary.mode)
-    return [span(word, Tone.WARN), span(" ")] if word is not None else []
+    found = mode_spans(summary.mode, edit_count(summary))
+    return [*found, span(" ")] if found else []
 
 
 def _step(session: Session) -> list[Span]:

@@ -33,9 +33,17 @@ def test_a_replay_says_which_kind_and_of_what() -> None:
     source.run = replace(
         source.run, mode=Mode.EXACT, replay_of="src", verdict="identical", flag="odd", status=RunStatus.FAILED,
         error=ErrorInfo("ValueError", "no\x1b"),
+            meta={"edits": [{"step": 4, "path": "result.amount", "value": 10}, "odd"]},
     )  # fmt: skip
     shown = text_of(summary_tab(Session(source)))
-    for words in ("EXACT  of src", "identical", "⚑ odd", "✗ failed", "ValueError: no␛"):
+    for words in (
+        "EXACT  of src",
+        "Edited        4:result.amount = 10",
+        "identical",
+        "⚑ odd",
+        "✗ failed",
+        "ValueError: no␛",
+    ):
         assert words in shown
 
 

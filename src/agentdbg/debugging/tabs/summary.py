@@ -21,12 +21,13 @@ from agentdbg.debugging.document import (
     row,
 )
 from agentdbg.debugging.marks import STATUS_SIGNS, status_tone
+from agentdbg.debugging.modes import MODE_WORDS
 from agentdbg.debugging.overview import Overview, Tally
 from agentdbg.debugging.session import Session
 from agentdbg.debugging.tabs.common import effect_span, heading, labelled, missing_row
 from agentdbg.debugging.tabs.output import read_answer
 from agentdbg.debugging.tabs.speech import spoken_in, text_rows
-from agentdbg.model.canonical import loads_json
+from agentdbg.model.canonical import dumps_json, loads_json
 from agentdbg.model.records import Kind, Mode, RunSummary, Step
 from agentdbg.model.safe_text import SafeText
 from agentdbg.store.protocols import BodyMissing
@@ -90,9 +91,8 @@ def _run_rows(summary: RunSummary, steps: int) -> list[Row]:
     if summary.error is not None:
         rows.append(labelled("Error", (f"{summary.error.type}: {summary.error.message}", Tone.ERROR)))
     if summary.mode is not Mode.RECORDED:
-        rows.append(
-            labelled("Replay", (str(summary.mode).upper(), Tone.WARN), f"  of {summary.replay_of or 'unknown'}")
-        )
+        rows.append(labelled("Replay", (MODE_WORDS[summary.mode], Tone.WARN), f"  of {summary.replay_of or 'unknown'}"))
+        rows += [labelled("Edited", (words, Tone.WARN)) for words in _edited(summary)]
     if summary.verdict is not None:
         rows.append(labelled("Verdict", (summary.verdict, Tone.STRONG)))
     if summary.flag is not None:
@@ -208,3 +208,10 @@ def _facts(overview: Overview) -> list[Row]:
 def _counted(label: str, tally: Tally, tone: Tone) -> Row:
     where = ", ".join(f"{step.n} {step.name}" for step in tally.steps[:4]) + (" …" if tally.count > 4 else "")
     return labelled(label, (str(tally.count), tone if tally.count else Tone.DIM), f"  {where}" if where else "")
+
+
+def _edited(summary: RunSummary) -> list[str]:
+    """The values that a replay went on from in the place of the recorded ones."""
+    edits = summary.meta.get("edits")
+    found = [each for each in edits if isinstance(each, dict)] if isinstance(edits, list) else []
+    return [f"{each.get('step')}:{each.get('path')} = {dumps_json(each.get('value'))}" for each in found]

@@ -13,9 +13,9 @@ from textual.worker import get_current_worker
 
 from agentdbg.debugging.actions import Place
 from agentdbg.debugging.document import Tone, span
+from agentdbg.debugging.modes import mode_spans
 from agentdbg.debugging.plan_pages import plan_document
 from agentdbg.debugging.replay_dialog import Prepared, ReplayDialog
-from agentdbg.debugging.replay_pages import MODE_WORDS
 from agentdbg.debugging.replay_wish import Wish
 from agentdbg.debugging.value_edits import CannotEdit, NoChange, Value, value_of
 from agentdbg.i18n.catalogue import message
@@ -96,7 +96,7 @@ class PlanScreen(TwoPanes):
             "plan", plan_document(dialog.prepared, wide=self.size.width >= WIDE), keep_place=dialog.prepared is not None
         )
         left = [
-            span(MODE_WORDS[dialog.wish.mode], Tone.ERROR if dialog.wish.is_live else Tone.OK),
+            *mode_spans(dialog.wish.mode, dialog.wish.edit_count),
             span(f" {message('dialog.replay')} "),
             span(dialog.run_id, Tone.STRONG),
         ]

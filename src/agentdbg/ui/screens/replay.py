@@ -12,8 +12,9 @@ from textual.containers import Container, Vertical
 
 from agentdbg.debugging.actions import Action, Owner, Place
 from agentdbg.debugging.document import Tone, span
+from agentdbg.debugging.modes import mode_spans
 from agentdbg.debugging.replay_dialog import ReplayDialog
-from agentdbg.debugging.replay_pages import MODE_WORDS, live_document, state_spans
+from agentdbg.debugging.replay_pages import live_document, state_spans
 from agentdbg.debugging.session import Session
 from agentdbg.i18n.catalogue import message
 from agentdbg.ui.keymap import bindings_of
@@ -115,8 +116,8 @@ class ReplayScreen(ActionScreen):
         self._list.move_cursor(live.cursor, tell=False)
         self._body.show("live", live_document(live), keep_place=True)
         place = f"{self._list.cursor + 1}/{len(live.pairs)} "
-        mode = span(MODE_WORDS[live.mode], Tone.ERROR if live.mode == "regression" else Tone.OK)
-        left = [mode, span(" "), span(self._run_id, Tone.STRONG), span("  ")]
+        mode = mode_spans(live.mode, self._dialog.wish.edit_count)
+        left = [*mode, span(" "), span(self._run_id, Tone.STRONG), span("  ")]
         right = [span(f"guard {self._guard}  ", Tone.DIM), span(place, Tone.DIM)]
         self.query_one("#status", Bar).show([*left, *state_spans(live)], right)
         replay = live.outcome.replay_run if live.outcome is not None else None

@@ -11,8 +11,10 @@ from textual.containers import Container, Vertical
 from agentdbg.debugging.actions import Place
 from agentdbg.debugging.compared import ComparedRun
 from agentdbg.debugging.document import Document, Tone, note, span
+from agentdbg.debugging.modes import mode_spans
 from agentdbg.debugging.session import Session
 from agentdbg.debugging.tabs.diff import pair_document
+from agentdbg.model.lineage import edit_count
 from agentdbg.ui.comparing import Comparing
 from agentdbg.ui.keymap import bindings_of
 from agentdbg.ui.messages import Compared, Sifted
@@ -100,12 +102,15 @@ class SideScreen(PanesScreen):
     def _present_bars(self) -> None:
         compared = self.compared
         left = [span(" side by side ", Tone.HEADING)]
-        right = [span(self.session.summary.run_id, Tone.STRONG)]
+        summary = self.session.summary
+        right = [*mode_spans(summary.mode, edit_count(summary)), span(summary.run_id, Tone.STRONG)]
         if compared is not None:
             where = f" {self._pairs.cursor + 1}/{len(compared.pairs)} "
             count = sum(map(compared.is_telling, compared.difference.paired.differing))
             left += [span(where, Tone.DIM), span(f" {count} steps differ", Tone.WARN if count else Tone.OK)]
-            right += [span(" │ ", Tone.DIM), span(f"{compared.other_id} ", Tone.STRONG)]
+            other = compared.other.summary()
+            right += [span(" │ ", Tone.DIM), *mode_spans(other.mode, edit_count(other))]
+            right.append(span(f"{compared.other_id} ", Tone.STRONG))
             self.query_one("#columns", Bar).show(
                 head_row(self.session.summary.run_id, compared.other_id, self.size.width)
             )
@@ -133,6 +138,7 @@ class SideScreen(PanesScreen):
             return
         self.session.compare(event.compared)
         self._comparing.take(event.compared)
+        self.say("")
         self._show(event.compared, None)
 
     @on(Sifted)

@@ -10,13 +10,15 @@ from rich.segment import Segment
 from agentdbg.debugging.coverage import uncovered_spans
 from agentdbg.debugging.document import Span, Tone, duration_words, span
 from agentdbg.debugging.marks import STATUS_SIGNS, is_live, status_tone
+from agentdbg.debugging.modes import MODE_WORDS
 from agentdbg.debugging.runlist import RunRow
+from agentdbg.model.lineage import edit_count
 from agentdbg.model.records import Mode, RunSummary
 from agentdbg.model.safe_text import safe_line
 from agentdbg.ui.text import Palette, segments
 from agentdbg.ui.widgets.lines import LineView
 
-_MODE_WORDS = {Mode.RECORDED: "recorded", Mode.EXACT: "EXACT", Mode.REGRESSION: "LIVE"}
+_MODE_WORDS = {Mode.RECORDED: "recorded", **MODE_WORDS}
 
 
 class RunList(LineView):
@@ -98,7 +100,7 @@ def run_row(row: RunRow, *, here: bool, selected: bool, beat: bool, width: int) 
         span(f"{started(run.started_at):<15}", Tone.DIM),
         span(f"{run.steps:>6}"),
         span(f"{duration_words(took) if took is not None else '':>8}  ", Tone.DIM),
-        span(f"{_MODE_WORDS[run.mode]:<10}", Tone.DIM if run.mode is Mode.RECORDED else Tone.WARN),
+        span(f"{_mode(run):<10}", Tone.DIM if run.mode is Mode.RECORDED else Tone.WARN),
         span(_agent(run.agent, width)),
         span(_model(", ".join(run.models), width), Tone.MODEL),
         span("  " * (row.depth - 1) + "↳ " if row.depth else "", Tone.DIM),
@@ -120,6 +122,11 @@ def started(seconds: float | None) -> str:
 def _agent(text: str, width: int) -> str:
     """The agent column, where there is room for one."""
     return _column(text, 14) if width >= 100 else ""
+
+
+def _mode(run: RunSummary) -> str:
+    """EXACT or LIVE; of one that went on from edited values, that too."""
+    return f"{_MODE_WORDS[run.mode]}{' ed.' if edit_count(run) else ''}"
 
 
 def _model(text: str, width: int) -> str:
