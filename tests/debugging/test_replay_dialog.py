@@ -102,7 +102,7 @@ def test_nothing_is_started_before_its_plan_was_shown(dialog: ReplayDialog) -> N
 
 
 def test_what_can_be_chosen_follows_from_what_was_chosen(dialog: ReplayDialog) -> None:
-    assert keys(dialog) == ["mode", "start", "begin", "guard", "code"]
+    assert keys(dialog) == ["mode", "start", "begin", "guard", "code", "edits"]
     plan(dialog)
     choose(dialog, "start")
     assert dialog.wish.number == 3 and "tool refund" in choice(dialog, "start").help
@@ -179,8 +179,11 @@ def test_what_cannot_be_done_stands_in_the_way(
 
 def test_an_exact_replay_says_what_it_leaves_out(dialog: ReplayDialog) -> None:
     dialog.take("edits", "3:result=7")
-    assert dialog.wish.is_live
-    assert "1 are left out" in choose(dialog, "mode")
+    assert dialog.wish.mode == "exact"
+    assert "edit" in plan(dialog) and dialog.may_start()
+    dialog.take("pins", "look")
+    assert choice(dialog, "mode").value == "regression"
+    assert "1 left out" in choose(dialog, "mode")
 
 
 def test_a_declared_sandbox_can_be_chosen(lab: ReplayLab, dialog: ReplayDialog) -> None:

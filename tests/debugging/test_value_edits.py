@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from pathlib import Path as File
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agentdbg.debugging.value_edits import CannotEdit, NoChange, Value, value_of
+from agentdbg.model.json_path import Path, parse_path, replaced
 from agentdbg.model.json_text import json_bytes
+from agentdbg.model.records import Json
 from agentdbg.replay.edits import parse_edit
 from tests.support.replay_lab import ReplayLab
 from tests.support.replay_sessions import DESK
@@ -23,16 +25,14 @@ def value(tree: object) -> Value:
     return Value(4, "result", json.dumps(tree).encode())
 
 
-def set_at(tree: object, path: str, new: object) -> object:
-    """Make an edit as the engine does."""
-    from agentdbg.replay.edits import Edit, _changed, _parts
-
-    return json.loads(_changed(Edit(4, path, new), json.dumps(tree).encode(), _parts(path)[1:], new))  # type: ignore[arg-type]
+def set_at(tree: Json, path: Path, new: Json) -> Json:
+    """Set one place."""
+    return new if not path else replaced(tree, path, new)
 
 
 @given(TREES, TREES)
 def test_the_edits_lead_from_the_one_to_the_other(before: object, after: object) -> None:
-    found = before
+    found: Json = before  # type: ignore[assignment]
     try:
         edits = value(before).edits(json.dumps(after))
     except NoChange:
@@ -41,7 +41,7 @@ def test_the_edits_lead_from_the_one_to_the_other(before: object, after: object)
     for text in edits:
         edit = parse_edit(text)
         assert edit.step == 4
-        found = set_at(found, edit.path, edit.value)
+        found = set_at(found, parse_path(edit.path)[1:], edit.value)
     assert found == after
 
 
@@ -49,6 +49,8 @@ def test_only_the_place_that_changed_is_edited() -> None:
     before = {"order": "A-1", "lines": [{"amount": 240.0}, {"amount": 1}]}
     after = {"order": "A-1", "lines": [{"amount": 10}, {"amount": 1}]}
     assert value(before).edits(json.dumps(after)) == ["4:result.lines[0].amount=10"]
+    long = "x" * 1_000
+    assert value({"a.b": ["", 1]}).edits(json.dumps({"a.b": [long, 1]})) == [f'4:result["a.b"][0]="{long}"']
     assert value(list(range(20))).edits(json.dumps(list(range(20))[::-1]))[0].startswith("4:result=[")
 
 
@@ -57,7 +59,7 @@ def test_what_is_no_json_is_not_taken() -> None:
         value({}).edits("{")
 
 
-def test_which_value_a_step_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_which_value_a_step_has(tmp_path: File, monkeypatch: pytest.MonkeyPatch) -> None:
     lab = ReplayLab(tmp_path)
     monkeypatch.setenv("OUTSIDE", str(lab.outside))
     lab.record(DESK)

@@ -135,7 +135,7 @@ class ReplayDialog:
             self.message = message("dialog.samples.typed")
 
     def add(self, key: str, *texts: str) -> None:
-        """Add edits, pins or intents; they make a regression replay of it."""
+        """Add edits, pins or intents; of an exact replay the latter two make a regression replay."""
         try:
             for text in texts:
                 self._check(key, text)
@@ -143,7 +143,8 @@ class ReplayDialog:
             self.message = str(problem)
             return
         listed = tuple(dict.fromkeys((*getattr(self.wish, key), *texts)))
-        self._wish(replace(self.wish.having(key, listed), mode="regression"))
+        wish = self.wish.having(key, listed)
+        self._wish(wish if key == "edits" else wish.having("mode", "regression"))
 
     def edit_with(self, _step: int, *edits: str) -> None:
         """Go on from a value edited, in the place of what was edited there before."""

@@ -117,11 +117,11 @@ class Wish:
     @property
     def edit_count(self) -> int:
         """How many recorded values are edited."""
-        return len(self.edits) if self.is_live else 0
+        return len(self.edits)
 
     def left_out(self) -> int:
-        """How many edits, pins and intents an exact replay does not take."""
-        return 0 if self.is_live else sum(len(getattr(self, key)) for key in LISTS)
+        """How many pins and intents an exact replay does not take."""
+        return 0 if self.is_live else len(self.pins) + len(self.intents)
 
     def changed(self, choice: Choice, by: int) -> Wish:
         """The wish with another value of a choice."""
@@ -148,17 +148,18 @@ class Wish:
         known = settings()
         seconds, tolerate = known.seconds("replay.timeout"), known.items("replay.tolerate")
         target, trust = target_of(store), self.trust == "yes"
+        edits = tuple(map(parse_edit, self.edits))
         options = ReplayOptions(
             self.guard, seconds, trust, tolerate, target, self.code, from_step=self.number or 0, prefix=self.way
         )
         if not self.is_live:
-            return options
+            return replace(options, edits=edits)
         first = 1 if self.begins_at == START else self.number
         return RegressionOptions(
             options,
             start=None if first is None else max(first, 1),
             samples=int(self.samples),
-            edits=tuple(map(parse_edit, self.edits)),
+            edits=edits,
             pins=tuple(pins),
             intents=tuple(map(parse_intent, self.intents)),
             sandbox=None if self.sandbox == NONE else sandbox(self.sandbox),
@@ -180,7 +181,7 @@ def choices_of(wish: Wish, facts: Facts) -> tuple[Choice, ...]:
         values = _SAMPLES if wish.samples in _SAMPLES else (*_SAMPLES, wish.samples)
         found.append(Choice("samples", values, wish.samples, message("dialog.samples.help")))
         found.append(_sandbox(wish, facts))
-        found += [_list(wish, key) for key in LISTS]
+    found += [_list(wish, key) for key in (LISTS if wish.is_live else LISTS[:1])]
     if facts.trusted is False:
         found.append(_plain(wish, "trust", ("no", "yes")))
     return tuple(found)

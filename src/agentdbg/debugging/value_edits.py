@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from agentdbg.debugging.jsontext import pretty
 from agentdbg.i18n.catalogue import message
+from agentdbg.model.canonical import dumps_json
+from agentdbg.model.json_path import Path, words
 from agentdbg.model.json_text import json_bytes, loads_json
 from agentdbg.model.records import BodyRef, Json, Kind, Step
 from agentdbg.replay import cassette as cassettes
@@ -20,7 +21,6 @@ from agentdbg.store.reader import DirectoryRunSource
 
 _MOST: Final = 12
 """Edits that one value comes apart into; more are one edit of the whole."""
-_PLAIN_KEY: Final = re.compile(r"[^.\[\]=\s]+")
 
 
 class CannotEdit(Exception):
@@ -62,12 +62,12 @@ class Value:
         except ValueError as problem:
             raise CannotEdit(message("dialog.edits.no_json", why=str(problem))) from problem
         before = loads_json(self.body)
-        found = list(_changes(self.top, before, after))
+        found = list(_changes((self.top,), before, after))
         if not found:
             raise NoChange(message("dialog.edits.unchanged"))
         if len(found) > _MOST:
-            found = [(self.top, after)]
-        return [Edit(self.step, path, value).words() for path, value in found]
+            found = [((self.top,), after)]
+        return [f"{self.step}:{words(path)}={dumps_json(value)}" for path, value in found]
 
 
 def value_of(source: DirectoryRunSource, step: Step) -> Value:
@@ -110,19 +110,15 @@ def _body(source: DirectoryRunSource, ref: BodyRef | None) -> bytes:
         raise CannotEdit(str(problem)) from problem
 
 
-def _changes(path: str, before: Json, after: Json) -> Iterator[tuple[str, Json]]:
-    """The places that differ; one that cannot be named in a path is covered by what holds it."""
+def _changes(path: Path, before: Json, after: Json) -> Iterator[tuple[Path, Json]]:
+    """The places that differ."""
     if json_bytes(before) == json_bytes(after):
         return
-    if isinstance(before, dict) and isinstance(after, dict) and _same_names(before, after):
+    if isinstance(before, dict) and isinstance(after, dict) and before.keys() == after.keys():
         for key, value in before.items():
-            yield from _changes(f"{path}.{key}", value, after[key])
+            yield from _changes((*path, key), value, after[key])
     elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
         for place, value in enumerate(before):
-            yield from _changes(f"{path}[{place}]", value, after[place])
+            yield from _changes((*path, place), value, after[place])
     else:
         yield path, after
-
-
-def _same_names(before: dict[str, Json], after: dict[str, Json]) -> bool:
-    return before.keys() == after.keys() and all(map(_PLAIN_KEY.fullmatch, before))

@@ -25,7 +25,7 @@ SCREENS: Final[dict[str, str]] = {
     "dialog.intents": "intended",
     "dialog.intents.help": "e: the change that your fix is to make",
     "dialog.intents.typed": "intended change KIND:NAME, as in input.history:* (empty: none)",
-    "dialog.left_out": "an exact replay takes no edits, pins or intended changes: {count} are left out",
+    "dialog.left_out": "an exact replay takes no pins or intended changes: {count} left out",
     "dialog.mode": "mode",
     "dialog.mode.exact": "your code again, every answer from the record",
     "dialog.mode.regression": "your code now: models, reads live; no writes",

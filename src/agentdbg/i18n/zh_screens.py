@@ -25,7 +25,7 @@ SCREENS: Final[dict[str, str]] = {
     "dialog.intents": "预期变化",
     "dialog.intents.help": "e 指明修复应带来的变化",
     "dialog.intents.typed": "预期变化 KIND:NAME，例如 input.history:*（留空：全部撤销）",
-    "dialog.left_out": "精确回放不接受修改值、固定和预期变化：忽略了 {count} 项",
+    "dialog.left_out": "精确回放不接受固定和预期变化：忽略了 {count} 项",
     "dialog.mode": "模式",
     "dialog.mode.exact": "重新运行你的代码，所有回答取自记录",
     "dialog.mode.regression": "运行现在的代码：模型和读取真实，不写入",

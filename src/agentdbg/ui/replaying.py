@@ -41,6 +41,8 @@ def open_dialog(screen: DebuggerScreen, *, edit: bool = False) -> str:
     dialog = dialog_for(screen.debugger, str(session.source.root), step)
     if isinstance(dialog, str):
         return dialog
+    if edit:  # what would follow from another value: an exact replay has no answers to that
+        dialog.wish = dialog.wish.having("mode", "regression")
     screen.app.push_screen(PlanScreen(dialog, edit=edit))
     return ""
 

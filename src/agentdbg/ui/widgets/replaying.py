@@ -106,6 +106,8 @@ def mark_of(live: LiveReplay, pair: Pair) -> Span:
         return span("+ new", Tone.WARN)
     if step.status is StepStatus.OPEN:
         return span("● open" if live.ended is None else "? no end", Tone.ACCENT)
+    if step.attrs.get("edited") is True:
+        return span("≈ edited", Tone.WARN)
     if "served_from" in step.attrs:
         return span("= served", Tone.DIM)
     if step.is_call:
