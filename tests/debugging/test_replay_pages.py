@@ -20,6 +20,8 @@ def live(**facts: Any) -> Any:
         "log": [],
         "calls": 3,
         "final_state": "",
+        "begun": True,
+        "mode": "exact",
     }
     return SimpleNamespace(**{**known, "published": "", **facts})
 
@@ -31,6 +33,8 @@ def said(**facts: Any) -> str:
 def test_states() -> None:
     held = Paused(CallAt("a", "tool", "pay", None), "pause")
     assert said() == "● running  3 calls"
+    assert said(begun=False) == "● starting"
+    assert "which inputs your change touches" in said(begun=False, mode="regression")
     assert said(held=(held, held)) == "‖ paused before tool pay and 1 more"
     assert said(question=SimpleNamespace(about="approval", name="?")) == "? asks you: a answers"
     assert said(ended=Ended(None, "no")) == "✗ not run"

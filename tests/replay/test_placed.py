@@ -9,8 +9,10 @@ import pytest
 from agentdbg.config.paths import cache_dir
 from agentdbg.model.records import Mode
 from agentdbg.replay.outcome import Outcome
-from agentdbg.replay.plan import plan_exact
+from agentdbg.replay.plan import plan_exact, plan_regression
+from agentdbg.replay.regression import RegressionOptions
 from agentdbg.replay.run import ReplayOptions, ReplayRefused, exact
+from agentdbg.replay.session import ReplaySession
 from agentdbg.store.address import open_store
 from tests.support.git_lab import below_git, commit, git, repository, say
 from tests.support.replay_lab import ReplayLab
@@ -50,6 +52,26 @@ def test_recorded_code_goes_the_recorded_way_where_the_current_code_does_not(lab
     remarks = plan_exact(source, _options(lab)).remarks
     source.close()
     assert any(each.about == "code" and each.text.startswith("code as recorded") for each in remarks)
+
+
+def test_a_regression_runs_the_recorded_code_too_however_it_is_asked_for(lab: ReplayLab) -> None:
+    place = repository(lab)
+    lab.record()
+    say(place, "fixed")
+    commit(place)
+    source = lab.run()
+    for code, verdict in (("recorded", "unaffected"), ("current", "changed")):
+        options = RegressionOptions(_options(lab, code=code))
+        remarks = [each.about for each in plan_regression(source, options).remarks]
+        assert ("code" in remarks) is (code == "recorded")
+        session = ReplaySession(source, options)
+        session.start()
+        found = session.wait(60)
+        assert found.verdict == verdict, found.reason
+    options = RegressionOptions(_options(lab))
+    (place / ".git").rename(place / ".git-elsewhere")
+    assert [each.about for each in plan_regression(source, options).obstacles] == ["code"]
+    source.close()
 
 
 def test_what_cannot_be_put_together_is_not_replayable(lab: ReplayLab) -> None:

@@ -40,6 +40,8 @@ def state_spans(live: LiveReplay) -> list[Span]:
     if held:
         more = f" and {len(held) - 1} more" if len(held) > 1 else ""
         return [span(f"‖ paused before {_called(held[0])}{more}", Tone.WARN)]
+    if not live.begun:
+        return [span(message(f"live.begins.{live.mode}"), Tone.ACCENT)]
     return [span("● running", Tone.ACCENT), span(f"  {live.calls} calls", Tone.DIM)]
 
 

@@ -73,6 +73,8 @@ SCREENS: Final[dict[str, str]] = {
     "live.asks": "? asks you: a answers",
     "live.asks.approval": "An approval is asked for",
     "live.asks.external": "An external call wants to be made",
+    "live.begins.exact": "● starting",
+    "live.begins.regression": "● looks first which inputs your change touches, all served",
     "live.edited": "EDITED: {count}",
     "outcome.agree": "{stability} agree",
     "outcome.answers": "What changed",

@@ -73,6 +73,8 @@ SCREENS: Final[dict[str, str]] = {
     "live.asks": "? 等你回答：按 a",
     "live.asks.approval": "请求审批",
     "live.asks.external": "即将执行外部调用",
+    "live.begins.exact": "● 正在启动",
+    "live.begins.regression": "● 先全部由记录回答，看你的改动触及哪些输入",
     "live.edited": "已修改：{count}",
     "outcome.agree": "{stability} 一致",
     "outcome.answers": "变化",
