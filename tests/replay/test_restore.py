@@ -6,11 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from agentdbg.model.canonical import Opaque
-from agentdbg.model.records import Kind, Step
+from agentdbg.model.records import Kind
 from agentdbg.replay.outcome import Outcome
 from agentdbg.replay.prefix import NoSuchStep
-from agentdbg.replay.restore import undeclared, unknown
 from agentdbg.replay.run import ReplayOptions, ReplayRefused, exact
 from agentdbg.store.address import open_store
 from tests.support.replay_lab import EffectServer, ReplayLab
@@ -360,16 +358,6 @@ def test_a_lane_below_one_that_was_open_is_open_too(lab: ReplayLab) -> None:
     )
     with pytest.raises(ReplayRefused, match=r"lane 0\.0\.0 was open, and goes on at step 4 \(look\)"):
         from_step(lab, checkpoint(lab))
-
-
-def test_langgraphs_own_checkpoints_are_refused_with_that_reason() -> None:
-    step = Step(3, "w:3", Kind.CHECKPOINT, "plan", attrs={"super_step": 1})
-    assert list(undeclared(step)) == ["it is LangGraph's own, and restoring through a seeded saver is not built yet"]
-
-
-def test_what_could_not_be_recorded_of_a_state_is_named() -> None:
-    state = {"a": [1, Opaque("x.Lock")], "b": Opaque("x.State", {"c": Opaque("x.Pipe"), "d": 1})}
-    assert list(unknown(state, "$")) == ["$.a[1] is a x.Lock", "$.b.c is a x.Pipe"]
 
 
 def test_under_the_kernels_layers_too(lab: ReplayLab) -> None:

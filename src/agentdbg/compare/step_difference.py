@@ -15,7 +15,9 @@ from agentdbg.store.protocols import BodyMissing, RunSource
 
 ENCLOSING = frozenset((Kind.AGENT, Kind.NODE))
 _NOTES = frozenset((Kind.CHECKPOINT, Kind.RETRIEVAL, Kind.READ, Kind.CONFIG, Kind.MESSAGE, Kind.EFFECT, Kind.NODE))
-_BOOKKEEPING = frozenset(("fork", "served_from", "surrogates", "stream", "chunks", "effect_declared"))
+_BOOKKEEPING = frozenset(
+    ("fork", "served_from", "surrogates", "stream", "chunks", "effect_declared", "can_resume", "unsafe_reasons")
+)
 _NOTE_CAUSES = {
     Kind.RETRIEVAL: "input.retrieved",
     Kind.CONFIG: "version",

@@ -122,6 +122,13 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "Side-effect level of tools that declare none: TOOL = LEVEL",
         ("none", "read", "write", "external"),
     ),
+    Setting(
+        "langgraph.can_resume",
+        "AGENTDBG_LANGGRAPH_CAN_RESUME",
+        (),
+        "list",
+        "Nodes of LangGraph behind which a run may be restored, as a rule: patterns over their names",
+    ),
 )
 
 BY_KEY: Final[Mapping[str, Setting]] = MappingProxyType({setting.key: setting for setting in SETTINGS})

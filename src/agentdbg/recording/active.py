@@ -113,6 +113,11 @@ class ActiveCall:
 
         self._guarded(keep)
 
+    @property
+    def given(self) -> int:
+        """How many items a generator has yielded."""
+        return len(self._items)
+
     def exhaust(self, returned: object, *, complete: bool) -> None:
         """A generator ended or was abandoned."""
         status = StepStatus.OK if complete else StepStatus.PARTIAL

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -18,6 +18,7 @@ from agentdbg.store.protocols import BodyMissing
 
 if TYPE_CHECKING:
     from agentdbg.store.reader import DirectoryRunSource
+    from agentdbg.store.step_list import ExtraEvent
 
 AT_ONCE_NS = 100_000
 """Outcomes that are less apart, with nothing between them, are taken to be of one turn where turns are not known."""
@@ -98,6 +99,17 @@ def build(source: DirectoryRunSource) -> Cassette:
         found.add(step)
     ends_early = summary.status.value in ("lost", "running")
     return found.cassette(ends_early)
+
+
+def draws_in(events: Iterable[ExtraEvent]) -> tuple[tuple[str, str, str, Json], ...]:
+    """``[lane, source, site, value]`` of the draws that were written down, in that order."""
+    found: list[tuple[str, str, str, Json]] = []
+    for event in events:
+        record = event.members
+        draws = record.get("draws")
+        whole = [draw for draw in draws if isinstance(draw, list) and len(draw) == 3] if isinstance(draws, list) else []
+        found.extend((str(record.get("lane", "0")), str(draw[0]), str(draw[1]), draw[2]) for draw in whole)
+    return tuple(found)
 
 
 def served_steps(steps: Any) -> Iterator[Step]:
@@ -194,18 +206,8 @@ class _Builder:
         calls = [replace(found.call, **asked[i], **ended.get(i, {})) for i, found in enumerate(self._found)]
         calls.sort(key=lambda call: call.asked)
         missing, surrogates = tuple(self._missing), tuple(self._surrogates)
-        return Cassette(tuple(calls), self._draws(), self._bodies, missing, ends_early, surrogates, self._began)
-
-    def _draws(self) -> tuple[tuple[str, str, str, Json], ...]:
-        found: list[tuple[str, str, str, Json]] = []
-        for event in self._source.extra_events("draws"):
-            record = event.members
-            draws = record.get("draws")
-            whole = (
-                [draw for draw in draws if isinstance(draw, list) and len(draw) == 3] if isinstance(draws, list) else []
-            )
-            found.extend((str(record.get("lane", "0")), str(draw[0]), str(draw[1]), draw[2]) for draw in whole)
-        return tuple(found)
+        draws = draws_in(self._source.extra_events("draws"))
+        return Cassette(tuple(calls), draws, self._bodies, missing, ends_early, surrogates, self._began)
 
     def _identity(self, step: Step, intent: Mapping[str, Json]) -> str:
         """The stored fingerprint; one of another scheme is computed again from the bodies, where they are there."""

@@ -94,6 +94,9 @@ class Replay:
             self.answers.gate = self._pauses
         self._draws = RecordedDraws(tape.draws, float(spec.get("started_at") or 0.0), tape.began)
         self._tape_breaks_off = tape.ends_early
+        restore = spec.get("restore") or {}
+        self._seeds = "seed" in restore
+        self._resumes = bool(restore) and not self._seeds
         self._roots = 0
         self._importing = self._ended = False
         self._tolerated = 0
@@ -112,6 +115,10 @@ class Replay:
         found.begin_root = self._begin_root  # type: ignore[method-assign]  # this process's recorder alone
         found.end_root = self._end_root  # type: ignore[method-assign]
         pins.drawer = self._draws
+        if self._seeds:
+            from agentdbg.replay import resumed
+
+            resumed.seed(restore, self.answers, self._draws)
         again = self._regression
         sleep = self.answers.keep_time(self._draws.time).sleep if again is None else again.slept(self._draws.sleep)
         pins.skip_sleeps(lambda seconds: None if by_hand() else sleep(seconds))
@@ -181,7 +188,7 @@ class Replay:
             from agentdbg.replay import celery
 
             celery.apply(entry, arguments)
-        elif self._spec.get("restore"):
+        elif self._resumes:
             from agentdbg.replay import resumed
 
             resumed.go_on(entry, arguments, self._spec["restore"])
@@ -200,6 +207,10 @@ class Replay:
             idle, before = (0 if left < before or self._pauses.holding else idle + 1), left
 
     def _end(self, error: BaseException | None) -> int:
+        if self._seeds and self._roots and self.answers.stopped() is None:
+            from agentdbg.replay import resumed
+
+            resumed.check_seeded()
         stop, self._ended = self.answers.stopped(), True
         if self._whole:
             self._end_whole(error)
@@ -244,7 +255,7 @@ class Replay:
 
     def _begin_root(self) -> int:
         """A root call starts; the second one of a program that calls its agent while it is imported is another run."""
-        if self._importing and self._spec.get("restore"):
+        if self._importing and self._resumes:
             self._control.tell({"event": "cannot_start", "reason": RUNS_AT_IMPORT})
             raise self._over()
         self._roots += 1

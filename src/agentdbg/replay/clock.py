@@ -117,6 +117,28 @@ class RecordedDraws:
         return int(seconds / unit) if source.endswith("_ns") else seconds
 
 
+class DrawsOfTheStart:
+    """Gives back what was drawn when a call began that goes on from a later checkpoint.
+
+    Clocks are those of ``after``.
+    """
+
+    def __init__(self, draws: Sequence[tuple[str, str, str, Json]], after: RecordedDraws) -> None:
+        self._after = after
+        self._waiting: dict[tuple[str, str], deque[Json]] = {}
+        for _, source, site, value in draws:
+            self._waiting.setdefault((source, site), deque()).append(value)
+
+    def draw(self, lane: str, source: str, site: str) -> tuple[bool, object]:
+        """The next value of that source and site that was drawn then."""
+        queue = self._waiting.get((source, site))
+        return (True, queue.popleft()) if queue else (False, None)
+
+    def passed(self, source: str) -> float | int:
+        """What a clock shows."""
+        return self._after.passed(source)
+
+
 def real_monotonic() -> float:
     """The machine's own monotonic clock, whatever the program is shown."""
     return cast(float, _ORIGINALS["monotonic"]())

@@ -160,7 +160,7 @@ def arranged(
     prefix = None if options.start is None else cut_before(source, options.start, tape.calls).calls
     return Arrangement(
         edited.tape,
-        prefix if there is None else frozenset(),
+        prefix if there is None else there.calls_ahead(),
         facts,
         edited.steps,
         edited.arguments,

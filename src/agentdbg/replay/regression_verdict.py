@@ -168,6 +168,8 @@ class _Case:
         report = self._report
         if refused := report.first("refused"):
             return "refused", self._refusal(refused)
+        if failed := report.first("cannot_restore"):
+            return "not_replayable", str(failed.get("reason"))
         if changed := report.first("prefix_changed"):
             return "prefix_changed", self._prefix(changed)
         if report.first("aborted"):

@@ -14,10 +14,11 @@ from pathlib import Path
 
 from agentdbg.compare.step_difference import has_ended
 from agentdbg.compare.unseen import unseen_in
-from agentdbg.model.canonical import Opaque, loads
+from agentdbg.model.canonical import loads
 from agentdbg.model.records import Effect, Json, Kind, RunSummary, Step, StepStatus
 from agentdbg.recording.scope import FIRST_INSIDE
 from agentdbg.replay import cassette as cassettes
+from agentdbg.replay import seeds
 from agentdbg.replay.cassette import Cassette
 from agentdbg.replay.edits import BadEdit, Edit, edited_state
 from agentdbg.replay.outcome import Outcome
@@ -48,23 +49,38 @@ class FromCheckpoint(DirectoryRunSource):
         number: Number of the checkpoint's step.
     """
 
-    def __init__(self, whole: DirectoryRunSource, checkpoint: Step) -> None:
-        """Look at a run from a checkpoint on; everything is read by ``whole``, which is closed by who opened it."""
+    def __init__(self, whole: DirectoryRunSource, checkpoint: Step, inside: Step) -> None:
+        """Look at a run from a checkpoint on; everything is read by ``whole``, which is closed by who opened it.
+
+        Args:
+            whole: The run.
+            checkpoint: The checkpoint.
+            inside: The call that goes on from there; what led to it is looked at too.
+        """
         self.whole = whole
         self.number = checkpoint.n
-        self._since = moments(whole, checkpoint)[0]
-        steps = whole.steps()
-        self._kept = [0, *range(checkpoint.n, len(steps))]
+        self._began, self._since = moments(whole, inside)[0], moments(whole, checkpoint)[0]
+        self._first = inside.n
+        self._kept = [*range(inside.n), *range(checkpoint.n, len(whole.steps()))]
 
     def __getattr__(self, name: str) -> object:
         return getattr(self.whole, name)
+
+    @property
+    def since(self) -> float:
+        """When the checkpoint was made, in nanoseconds on the recording machine's monotonic clock."""
+        return self._since[0]
+
+    def is_made_again(self, number: int) -> bool:
+        """Whether that step lies ahead of the call that goes on, or behind the checkpoint."""
+        return number < self._first or number > self.number
 
     def summary(self) -> RunSummary:
         """The run's row."""
         return self.whole.summary()
 
     def step_count(self) -> int:
-        """Number of steps: the root, and those behind the checkpoint."""
+        """Number of steps: those up to the call that goes on, and those behind the checkpoint."""
         return len(self._kept)
 
     def step_at(self, position: int) -> Step:
@@ -88,9 +104,15 @@ class FromCheckpoint(DirectoryRunSource):
         return self.whole.step_by_id(step_id)
 
     def extra_events(self, kind: str | None = None) -> Iterator[ExtraEvent]:
-        """Records that belong to no step; of what was drawn, that behind the checkpoint."""
+        """Records that belong to no step; of what was drawn, not what was between that call and the checkpoint."""
         for event in self.whole.extra_events(kind):
-            if event.type != "draws" or _moment(event.members) > self._since:
+            if event.type != "draws" or not self._began <= _moment(event.members) <= self._since:
+                yield event
+
+    def skipped_draws(self) -> Iterator[ExtraEvent]:
+        """What was drawn between that call and the checkpoint."""
+        for event in self.whole.extra_events("draws"):
+            if self._began <= _moment(event.members) <= self._since:
                 yield event
 
     def index(self, seconds: float | None = None) -> bool:
@@ -116,6 +138,8 @@ class Restored:
     lane: Number of the first lane that is forked behind it, and of events in the root lane before it.
     skipped: Calls that are not made again.
     notes: What is not as it was at the checkpoint.
+    seed: What a graph of LangGraph goes on from; ``None``: the agent's resume entry is called with the state.
+    before: The state that was recorded, where ``state`` was edited.
     """
 
     source: FromCheckpoint
@@ -126,6 +150,8 @@ class Restored:
     lane: tuple[int, int]
     skipped: tuple[Step, ...] = ()
     notes: tuple[str, ...] = ()
+    seed: seeds.Seed | None = None
+    before: bytes | None = None
 
     @property
     def number(self) -> int:
@@ -134,11 +160,24 @@ class Restored:
 
     def spec(self, scratch: Path) -> dict[str, object]:
         """What the child is told; the state is written for it."""
+        first, events = self.lane
+        if self.seed is not None:
+            edited = None if self.before is None else seeds.edited_values(self.before, self.state)
+            told = self.seed.spec(self.source.whole, scratch, edited)
+            draws = cassettes.draws_in(self.source.skipped_draws())
+            (scratch / "skipped-draws").write_text(json.dumps(draws), encoding="utf-8")
+            told["draws"] = str(scratch / "skipped-draws")
+            at = self.source.since / 1e9
+            return {**told, "first_lane": first, "events": events, "at": at, "started_at": self.started_at}
         place = scratch / "state"
         place.write_bytes(self.state)
-        first, events = self.lane
         told = {"state": str(place), "node": self.node, "first_lane": first, "events": events}
         return {**told, "started_at": self.started_at}
+
+    def calls_ahead(self) -> frozenset[str]:
+        """Ids of the calls that lead to the one that goes on: they are served in a regression replay too."""
+        found = ((self.source.step_by_id(call.step), call.step) for call in self.tape.calls)
+        return frozenset(step_id for step, step_id in found if step is not None and step.n < self.number)
 
 
 def restored(source: DirectoryRunSource, number: int) -> Restored:
@@ -153,7 +192,9 @@ def restored(source: DirectoryRunSource, number: int) -> Restored:
         raise CannotResume(
             f"the state of checkpoint {step.name} (step {step.n}) cannot be restored: {'; '.join(reasons)}"
         )
-    view = FromCheckpoint(source, step)
+    seed = seeds.seed_of(source, step) if seeds.is_graphs(step) else None
+    inside = source.steps()[0] if seed is None else seed.graph
+    view = FromCheckpoint(source, step, inside)
     tape = replace(cassettes.build(view), surrogates=tuple(cassettes.surrogates_of(source)))
     assert step.arguments is not None
     served = {call.step for call in tape.calls}
@@ -163,10 +204,11 @@ def restored(source: DirectoryRunSource, number: int) -> Restored:
         tape=tape,
         state=source.body(step.arguments),
         node=step.name,
-        started_at=step.started_at,
+        started_at=step.started_at if seed is None else source.summary().started_at or step.started_at,
         lane=_lane(source, step),
         skipped=tuple(skipped),
         notes=tuple(_left_behind(source, step)),
+        seed=seed,
     )
 
 
@@ -179,8 +221,8 @@ def with_edits(there: Restored, edits: Sequence[Edit]) -> tuple[Restored, list[E
     others: list[Edit] = []
     for edit in edits:
         if edit.step == there.number and edit.path.startswith("state"):
-            there = replace(there, state=edited_state(edit, there.state))
-        elif edit.step <= there.number:
+            there = replace(there, state=edited_state(edit, there.state), before=there.before or there.state)
+        elif not there.source.is_made_again(edit.step):
             raise BadEdit(f"{edit.words()}: that is not met again, the run is restored at step {there.number}")
         else:
             others.append(edit)
@@ -208,9 +250,13 @@ def checkpoint_at(source: DirectoryRunSource, number: int) -> Step:
 
 def refusals(source: DirectoryRunSource, checkpoint: Step) -> list[str]:
     """Why a run cannot be restored at a checkpoint, each reason; empty when it can."""
+    if seeds.is_graphs(checkpoint):
+        there = list(seeds.refusals(source, checkpoint))
+        decodable = [] if seeds.has_seed(source, checkpoint) else [*_undecodable(source, checkpoint)]
+        return [*undeclared(checkpoint), *there, *decodable, *_not_alone(source, checkpoint)]
     return [
         *undeclared(checkpoint),
-        *_no_entry(source, checkpoint),
+        *_no_entry(source),
         *_undecodable(source, checkpoint),
         *_not_alone(source, checkpoint),
     ]
@@ -240,17 +286,17 @@ def undeclared(checkpoint: Step) -> Iterator[str]:
         reasons = checkpoint.attrs.get("unsafe_reasons")
         words = "; ".join(map(str, reasons)) if isinstance(reasons, list) and reasons else "no reason is given"
         yield f"it declares that nothing may go on from there ({words})"
-    elif declared is not True and "super_step" in checkpoint.attrs:
-        yield "it is LangGraph's own, and restoring through a seeded saver is not built yet"
+    elif declared is not True and seeds.is_graphs(checkpoint):
+        yield seeds.HOW
     elif declared is not True:
         yield "it does not declare that a run may go on from there (agentdbg.checkpoint(…, can_resume=True))"
 
 
-def _no_entry(source: DirectoryRunSource, checkpoint: Step) -> Iterator[str]:
+def _no_entry(source: DirectoryRunSource) -> Iterator[str]:
     entry = mapping(source.summary().meta.get("entry"))
     if not mapping(entry.get("callable")):
         yield "the run was started as a program, and only an agent's function has a resume entry"
-    elif not isinstance(entry.get("resume"), str) and "super_step" not in checkpoint.attrs:
+    elif not isinstance(entry.get("resume"), str):
         yield "the agent had no resume entry when it was recorded (@agentdbg.agent(resume=…))"
 
 
@@ -265,22 +311,9 @@ def _undecodable(source: DirectoryRunSource, checkpoint: Step) -> Iterator[str]:
     except ValueError as problem:
         yield f"its state cannot be decoded: {problem}"
     else:
-        holes = list(checkpoint.holes) or list(unknown(state, "$"))
+        holes = list(checkpoint.holes) or list(seeds.unknown(state, "$"))
         if holes:
             yield f"its state cannot be decoded: {'; '.join(holes)}"
-
-
-def unknown(value: object, place: str) -> Iterator[str]:
-    """Objects whose members are not known."""
-    if isinstance(value, Opaque) and value.members is None:
-        yield f"{place} is a {value.type_name}"
-    members = value.members if isinstance(value, Opaque) else value
-    if isinstance(members, dict):
-        for key, item in members.items():
-            yield from unknown(item, f"{place}.{key}")
-    elif isinstance(members, list | tuple | set | frozenset):
-        for number, item in enumerate(members):
-            yield from unknown(item, f"{place}[{number}]")
 
 
 def _not_alone(source: DirectoryRunSource, checkpoint: Step) -> Iterator[str]:
@@ -289,9 +322,10 @@ def _not_alone(source: DirectoryRunSource, checkpoint: Step) -> Iterator[str]:
     root, at = steps[0], moments(source, checkpoint)[0]
     if _lane_of(source, checkpoint) != _ROOT_LANE or _writer(checkpoint) != _writer(root):
         yield f"it was made in a parallel section, lane {checkpoint.lane}"
-    elif checkpoint.parent != root.id:
+    elif checkpoint.parent != root.id and not seeds.is_graphs(checkpoint):
         around = source.step_by_id(checkpoint.parent or "")
         yield f"it was made inside step {around.n} ({around.name})" if around else "it was made outside the agent"
+    around_it = seeds.around(source, checkpoint)
     seen: dict[tuple[str, str], bool] = {}
     reported: set[tuple[str, str]] = set()
     counted = _events_before(source, checkpoint)
@@ -302,7 +336,7 @@ def _not_alone(source: DirectoryRunSource, checkpoint: Step) -> Iterator[str]:
         times = moments(source, step)
         before = times[0] < at
         seen.setdefault(place, before)
-        if before and not (has_ended(step) and times[-1] < at) and step.id != checkpoint.parent:
+        if before and not (has_ended(step) and times[-1] < at) and step.id not in around_it:
             writes = step.kind in (Kind.TOOL, Kind.HTTP) and step.effect in (Effect.WRITE, Effect.EXTERNAL)
             what = "an open write" if writes else f"an open {step.kind.value}"
             yield f"step {step.n} ({step.name}) had no outcome yet: {what}"
@@ -311,7 +345,8 @@ def _not_alone(source: DirectoryRunSource, checkpoint: Step) -> Iterator[str]:
             above = (place[0], ".".join(place[1].split(".")[:2]))
             if seen[place] or seen.get(above) or _forked_before(source, step, counted):
                 yield f"lane {step.lane} was open, and goes on at step {step.n} ({step.name})"
-    if any(_moment(event.members) < at for event in source.extra_events("stdin")):
+    began = moments(source, source.step_by_id(checkpoint.parent or "") or root)[0]
+    if any(began < _moment(event.members) < at for event in source.extra_events("stdin")):
         yield "the agent had read from standard input before it"
 
 
@@ -332,6 +367,8 @@ def _lane(source: DirectoryRunSource, checkpoint: Step) -> tuple[int, int]:
     at = moments(source, checkpoint)[0]
     events, before, after = 0, -1, FIRST_INSIDE
     for step in cassettes.served_steps(source.steps()):
+        if step.kind is Kind.EFFECT:  # no event of the lane's: a replay makes none
+            continue
         lane = _lane_of(source, step)
         if lane == _ROOT_LANE and _writer(step) == _writer(checkpoint):
             records = [json.loads(line) for line in source.events(step)]

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import inspect
+import json
 import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.model.canonical import loads
+from agentdbg.recording import pins
+from agentdbg.recording.calls import ReplayStop
 from agentdbg.recording.decorators import wrapped
 from agentdbg.recording.revive import CannotRevive, thaw
+from agentdbg.replay.clock import DrawsOfTheStart, RecordedDraws
 from agentdbg.replay.entry import CannotStart, bind_arguments, name_of, see_through
 
 if TYPE_CHECKING:
     from agentdbg.recording.active import ActiveCall
     from agentdbg.recording.openers import AgentOpener
+    from agentdbg.replay.answers import ExactAnswers
 
 OBJECTS = ("self", "cls")
+
+
+class CannotRestore(ReplayStop):
+    """The checkpoint cannot be gone on from here."""
 
 
 class RestoredRoot:
@@ -33,6 +42,49 @@ class RestoredRoot:
             lane.number_from(int(self._restore["first_lane"]))
             lane.events = int(self._restore["events"])
         return active
+
+
+def seed(restore: Mapping[str, Any], answers: ExactAnswers, draws: RecordedDraws) -> None:
+    """Have the wanted call of a graph of LangGraph go on from its recorded checkpoint.
+
+    Until the graph has the checkpoint it draws what it drew when it was called; behind it, what was drawn behind it.
+    """
+    from agentdbg.recording.frameworks import langgraph_seeding
+
+    with open(str(restore["draws"]), "rb") as file:
+        first = DrawsOfTheStart(json.load(file), draws)
+
+    def refuse(reason: str) -> BaseException:
+        return answers.latch(CannotRestore(reason), {"event": "cannot_restore", "reason": reason})
+
+    def began() -> None:
+        pins.drawer = first
+
+    def restored() -> None:
+        pins.drawer = draws
+        draws.time.to(float(restore["at"]))
+
+    langgraph_seeding.plan = langgraph_seeding.Plan(
+        graph=str(restore["graph"]),
+        call=int(restore["call"]),
+        seed=str(restore["seed"]),
+        values=restore["values"],
+        items=restore["items"],
+        first_lane=int(restore["first_lane"]),
+        events=int(restore["events"]),
+        refuse=refuse,
+        began=began,
+        restored=restored,
+    )
+
+
+def check_seeded() -> None:
+    """End the replay with a reason if the graph was not called that was to go on."""
+    from agentdbg.recording.frameworks import langgraph_seeding
+
+    wanted = langgraph_seeding.plan
+    if wanted is not None and wanted.met < wanted.call:
+        wanted.refuse(f"the program no longer comes to call {wanted.call} of graph {wanted.graph}")
 
 
 def go_on(target: Callable[..., Any], arguments_path: str, restore: Mapping[str, Any]) -> object:

@@ -120,6 +120,8 @@ class _Case:
             return _Ruling("refused", self._refusal(refused), self._found.divergence)
         if (imported := report.first("at_import")) and (at := self._found.divergence) and self._is_other_run(at):
             return _Ruling("not_replayable", AT_IMPORT.format(file=imported.get("file")))
+        if failed := report.first("cannot_restore"):
+            return _Ruling("not_replayable", str(failed.get("reason")))
         if diverged := report.first("diverged"):
             return self._diverged(diverged)
         if report.first("aborted"):

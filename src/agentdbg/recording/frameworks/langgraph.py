@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from types import ModuleType
 from typing import Any
@@ -12,9 +12,9 @@ from agentdbg.recording import drive
 from agentdbg.recording.active import ActiveCall
 from agentdbg.recording.agent_calls import RootCall
 from agentdbg.recording.framework_calls import AgentDescription, FrameworkAgent
-from agentdbg.recording.frameworks import langgraph_nodes, langgraph_threads
+from agentdbg.recording.frameworks import langgraph_nodes, langgraph_seeding, langgraph_threads
 from agentdbg.recording.frameworks.langchain_values import CODEC
-from agentdbg.recording.frameworks.langgraph_frames import resumed
+from agentdbg.recording.frameworks.langgraph_frames import resumed, streams
 from agentdbg.recording.frameworks.patches import missing, replace_method
 from agentdbg.recording.process import Recorder
 
@@ -24,6 +24,10 @@ _FORMS: tuple[tuple[str, Any], ...] = (
     ("stream", drive.generator),
     ("astream", drive.async_generator),
 )
+_STREAMS = {
+    drive.generator: langgraph_seeding.after_given,
+    drive.async_generator: langgraph_seeding.after_given_async,
+}
 _CONFIG = ("tags", "metadata", "run_name", "max_concurrency", "recursion_limit", "run_id")
 _entered: ContextVar[object] = ContextVar("agentdbg_langgraph_entered", default=None)
 """The graph whose ``invoke`` is a step already, until it calls its own ``stream``."""
@@ -38,8 +42,15 @@ def install(module: ModuleType) -> None:
             missing("langgraph", f"Pregel.{method}")
             continue
         original.__agentdbg_agent__ = opener  # a replay looks here
-        replace_method(module.Pregel, method, functools.partial(form, opener))
+        replace_method(module.Pregel, method, functools.partial(_driven, form, opener))
     langgraph_nodes.install()
+
+
+def _driven(form: Any, opener: GraphAgent, original: Callable[..., Any]) -> Callable[..., Any]:
+    if langgraph_seeding.plan is not None and form in _STREAMS:
+        original = _STREAMS[form](original)
+    driven: Callable[..., Any] = form(opener, original)
+    return driven
 
 
 class GraphAgent(FrameworkAgent):
@@ -56,8 +67,13 @@ class GraphAgent(FrameworkAgent):
             _entered.set(None)
             return None
         active = super().open(args, kwargs)
-        if self._whole and active is not None:
+        if active is None:
+            return None
+        if self._whole:
             _entered.set(graph)
+        else:
+            streams[active.step.id] = active
+        langgraph_seeding.met(active, _name(graph), graph)
         return active
 
     def _open(self, args: tuple[Any, ...], kwargs: dict[str, Any], found: Recorder) -> ActiveCall | None:
@@ -84,7 +100,7 @@ def _describe(method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Age
             arguments[name] = CODEC.freeze(value)
     thread = thread_of(config)
     return AgentDescription(
-        name=str(getattr(graph, "name", None) or type(graph).__name__),
+        name=_name(graph),
         arguments=arguments,
         target=graph,
         method=method,
@@ -92,6 +108,10 @@ def _describe(method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Age
         continues=langgraph_threads.earlier(thread) if thread is not None and is_resuming(given) else None,
         attrs=_facts(graph),
     )
+
+
+def _name(graph: Any) -> str:
+    return str(getattr(graph, "name", None) or type(graph).__name__)
 
 
 def _facts(graph: Any) -> dict[str, object]:

@@ -19,7 +19,7 @@ from agentdbg.recording.active import record_served
 from agentdbg.recording.calls import ReplayStop, Served
 from agentdbg.recording.frameworks import langgraph_threads
 from agentdbg.recording.frameworks.langchain_values import CODEC, STATES
-from agentdbg.recording.frameworks.langgraph_frames import frame, state_of
+from agentdbg.recording.frameworks.langgraph_frames import frame, state_of, waiting
 from agentdbg.recording.frameworks.patches import missing, replace_method
 from agentdbg.recording.process import Recorder, recorder
 from agentdbg.recording.run import OpenStep
@@ -74,6 +74,8 @@ def gone_on(loop: Any) -> None:
         asked = _open(_next(loop), loop, loop.config)
         if asked is not None:
             asked.decided("continue")
+            run = asked.scope.run
+            run.waiting = bool(waiting.get(run))
 
 
 def _next(loop: Any) -> dict[str, object]:

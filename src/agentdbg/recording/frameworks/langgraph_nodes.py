@@ -6,24 +6,22 @@ import sys
 from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from agentdbg.model.records import Kind, StepStatus
 from agentdbg.recording import drive
 from agentdbg.recording import scope as scopes
 from agentdbg.recording.active import ActiveCall
-from agentdbg.recording.frameworks import langgraph_interrupts
+from agentdbg.recording.frameworks import langgraph_interrupts, langgraph_seeding, langgraph_seeds
 from agentdbg.recording.frameworks.langchain_values import CODEC, STATES
-from agentdbg.recording.frameworks.langgraph_frames import EMPTY, Frame, entered, resumed, running, state_of
-from agentdbg.recording.frameworks.patches import MARK, missing, replace_method
+from agentdbg.recording.frameworks.langgraph_frames import EMPTY, Frame, entered, resumed, running, state_of, waiting
+from agentdbg.recording.frameworks.patches import missing, replace_method
 from agentdbg.recording.process import Recorder, recorder
 from agentdbg.recording.run import RunRecording
 from agentdbg.recording.scope import Scope
 
 _INTERNAL = ("__start__", "__end__")
 _PUSH = "__pregel_push"
-_waiting: WeakKeyDictionary[RunRecording, set[str]] = WeakKeyDictionary()
-"""Tasks of each run that wait for a person."""
+_NODE = "__agentdbg_node__"
 
 
 def install() -> None:
@@ -37,8 +35,11 @@ def install() -> None:
     found &= replace_method(
         runner, "arun_with_retry", lambda original: drive.coroutine(opener, _framed_async(original))
     )
+    for name in ("run_with_retry", "arun_with_retry"):
+        setattr(vars(runner)[name], _NODE, True)
     found &= replace_method(loop.PregelLoop, "tick", _ticking)
     found &= replace_method(loop.PregelLoop, "_put_checkpoint", _putting)
+    langgraph_seeding.install(loop)
     if hasattr(loop.PregelLoop, "after_tick"):
         replace_method(loop.PregelLoop, "after_tick", _after_ticking)
     for name in ("BackgroundExecutor", "AsyncBackgroundExecutor"):
@@ -60,6 +61,8 @@ def _ticking(original: Callable[..., Any]) -> Callable[..., Any]:
         going_on = resumed.get()
         resumed.set(False)
         try:
+            if hasattr(self, "after_tick"):
+                langgraph_seeding.stop_again(self)
             more = original(self, *args, **kwargs)
         except BaseException as error:
             _see_stop(self, error)
@@ -110,8 +113,15 @@ def _note(here: Scope, loop: Any, metadata: Mapping[str, Any]) -> None:
     if isinstance(status, str):
         attrs["status"] = status[:200]
     run = here.run
+    attrs |= langgraph_seeds.declared(loop, run.recorder.settings.items("langgraph.can_resume"))
+    members: dict[str, object] = {"attrs": run.gate.value(attrs)}
+    if attrs.get("can_resume") and not loop.is_nested:
+        seed: dict[str, object] | None = run.recorder.guard(
+            lambda: langgraph_seeds.members(run, loop, here.parent), None
+        )
+        members |= seed or {}
     body = run.encode(None if state is EMPTY else STATES.freeze(state))
-    run.note(here, Kind.CHECKPOINT, ", ".join(nodes) or "state", body, {"attrs": run.gate.value(attrs)})
+    run.note(here, Kind.CHECKPOINT, ", ".join(nodes) or "state", body, members)
 
 
 # -- nodes ------------------------------------------------------------------------------------------
@@ -133,7 +143,7 @@ class NodeCall(ActiveCall):
         """The node raised; an interrupt and a command for the parent graph are no errors."""
         names = {kind.__name__ for kind in type(error).__mro__}
         if "GraphInterrupt" in names:
-            _waiting.setdefault(self.run, set()).add(str(self._task.id))
+            waiting.setdefault(self.run, set()).add(str(self._task.id))
             self.run.waiting = True
             self._end(StepStatus.PARTIAL, lambda: None)
         elif "ParentCommand" in names:
@@ -144,7 +154,7 @@ class NodeCall(ActiveCall):
 
 def waits_no_more(run: RunRecording, task: object) -> None:
     """A node that had waited for a person has gone on."""
-    pending = _waiting.get(run)
+    pending = waiting.get(run)
     if pending is not None:
         pending.discard(str(task))
         run.waiting = bool(pending)
@@ -216,7 +226,7 @@ def _submitting(original: Callable[..., Any]) -> Callable[..., Any]:
         here = scopes.current()
         if here is None:
             return original(self, fn, *args, **kwargs)
-        with scopes.inside(here.forked() if hasattr(fn, MARK) else None):
+        with scopes.inside(here.forked() if hasattr(fn, _NODE) else None):
             return original(self, fn, *args, **kwargs)
 
     return submit
