@@ -95,8 +95,7 @@ class Replay:
         self._draws = RecordedDraws(tape.draws, float(spec.get("started_at") or 0.0), tape.began)
         self._tape_breaks_off = tape.ends_early
         restore = spec.get("restore") or {}
-        self._seeds = "seed" in restore
-        self._resumes = bool(restore) and not self._seeds
+        self._seeds, self._resumes = "seed" in restore, bool(restore) and "seed" not in restore
         self._roots = 0
         self._importing = self._ended = False
         self._tolerated = 0

@@ -7,26 +7,25 @@ so are the values drawn before it, which are written ahead of the lane's next ev
 from __future__ import annotations
 
 import json
-from array import array
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agentdbg.compare.step_difference import has_ended
 from agentdbg.compare.unseen import unseen_in
 from agentdbg.model.canonical import loads
-from agentdbg.model.records import Effect, Json, Kind, RunSummary, Step, StepStatus
+from agentdbg.model.records import Effect, Json, Kind, Step
 from agentdbg.recording.scope import FIRST_INSIDE
 from agentdbg.replay import cassette as cassettes
 from agentdbg.replay import seeds
 from agentdbg.replay.cassette import Cassette
 from agentdbg.replay.edits import BadEdit, Edit, edited_state
+from agentdbg.replay.from_checkpoint import FromCheckpoint, moment_of
 from agentdbg.replay.outcome import Outcome
 from agentdbg.replay.prefix import NoSuchStep, moments
 from agentdbg.replay.spec import mapping
 from agentdbg.store.protocols import BodyMissing
 from agentdbg.store.reader import DirectoryRunSource
-from agentdbg.store.step_list import ExtraEvent
 
 FAST_FORWARD, RESTORE = "fast-forward", "restore"
 SKIP, SKIPPED = "skip", "before the restored checkpoint: it is not made again"
@@ -34,97 +33,9 @@ _COUNTED = ("intent", "outcome", "step")
 _LISTED = 12
 _ROOT_LANE = "0"
 
-_Moment = tuple[float, int]
-
 
 class CannotResume(Exception):
     """The state cannot be restored there; the message says why."""
-
-
-class FromCheckpoint(DirectoryRunSource):
-    """The same record without what had ended when a checkpoint was made; steps keep their numbers.
-
-    Attributes:
-        whole: The record with everything.
-        number: Number of the checkpoint's step.
-    """
-
-    def __init__(self, whole: DirectoryRunSource, checkpoint: Step, inside: Step) -> None:
-        """Look at a run from a checkpoint on; everything is read by ``whole``, which is closed by who opened it.
-
-        Args:
-            whole: The run.
-            checkpoint: The checkpoint.
-            inside: The call that goes on from there; what led to it is looked at too.
-        """
-        self.whole = whole
-        self.number = checkpoint.n
-        self._began, self._since = moments(whole, inside)[0], moments(whole, checkpoint)[0]
-        self._first = inside.n
-        self._kept = [*range(inside.n), *range(checkpoint.n, len(whole.steps()))]
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self.whole, name)
-
-    @property
-    def since(self) -> float:
-        """When the checkpoint was made, in nanoseconds on the recording machine's monotonic clock."""
-        return self._since[0]
-
-    def is_made_again(self, number: int) -> bool:
-        """Whether that step lies ahead of the call that goes on, or behind the checkpoint."""
-        return number < self._first or number > self.number
-
-    def summary(self) -> RunSummary:
-        """The run's row."""
-        return self.whole.summary()
-
-    def step_count(self) -> int:
-        """Number of steps: those up to the call that goes on, and those behind the checkpoint."""
-        return len(self._kept)
-
-    def step_at(self, position: int) -> Step:
-        """The step at a position among them."""
-        return self.whole.step_at(self._kept[position])
-
-    def positions(
-        self,
-        *,
-        kinds: Collection[Kind] = (),
-        effects: Collection[Effect] = (),
-        statuses: Collection[StepStatus] = (),
-    ) -> array[int]:
-        """Positions among them of the steps of any of these kinds, effects and statuses."""
-        places = {kept: place for place, kept in enumerate(self._kept)}
-        found = self.whole.positions(kinds=kinds, effects=effects, statuses=statuses)
-        return array(found.typecode, (places[each] for each in found if each in places))
-
-    def step_by_id(self, step_id: str) -> Step | None:
-        """The step with that permanent id, before the checkpoint too."""
-        return self.whole.step_by_id(step_id)
-
-    def extra_events(self, kind: str | None = None) -> Iterator[ExtraEvent]:
-        """Records that belong to no step; of what was drawn, not what was between that call and the checkpoint."""
-        for event in self.whole.extra_events(kind):
-            if event.type != "draws" or not self._began <= _moment(event.members) <= self._since:
-                yield event
-
-    def skipped_draws(self) -> Iterator[ExtraEvent]:
-        """What was drawn between that call and the checkpoint."""
-        for event in self.whole.extra_events("draws"):
-            if self._began <= _moment(event.members) <= self._since:
-                yield event
-
-    def index(self, seconds: float | None = None) -> bool:
-        """Read on."""
-        return self.whole.index(seconds)
-
-    def poll(self) -> bool:
-        """Look for what is new."""
-        return self.whole.poll()
-
-    def close(self) -> None:
-        """Nothing: the whole record is closed by who opened it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,7 +257,7 @@ def _not_alone(source: DirectoryRunSource, checkpoint: Step) -> Iterator[str]:
             if seen[place] or seen.get(above) or _forked_before(source, step, counted):
                 yield f"lane {step.lane} was open, and goes on at step {step.n} ({step.name})"
     began = moments(source, source.step_by_id(checkpoint.parent or "") or root)[0]
-    if any(began < _moment(event.members) < at for event in source.extra_events("stdin")):
+    if any(began < moment_of(event.members) < at for event in source.extra_events("stdin")):
         yield "the agent had read from standard input before it"
 
 
@@ -372,7 +283,7 @@ def _lane(source: DirectoryRunSource, checkpoint: Step) -> tuple[int, int]:
         lane = _lane_of(source, step)
         if lane == _ROOT_LANE and _writer(step) == _writer(checkpoint):
             records = [json.loads(line) for line in source.events(step)]
-            events += sum(1 for each in records if each.get("e") in _COUNTED and _moment(each) <= at)
+            events += sum(1 for each in records if each.get("e") in _COUNTED and moment_of(each) <= at)
         elif lane.startswith("0.") and (number := int(lane.split(".")[1])) < FIRST_INSIDE:
             if moments(source, step)[0] < at:
                 before = max(before, number)
@@ -400,8 +311,3 @@ def _lane_of(source: DirectoryRunSource, step: Step) -> str:
 
 def _writer(step: Step) -> str:
     return step.id.partition(":")[0]
-
-
-def _moment(members: Mapping[str, object]) -> _Moment:
-    mono, seq = members.get("mono"), members.get("seq")
-    return (float(mono) if isinstance(mono, int | float) else 0.0, seq if isinstance(seq, int) else 0)
