@@ -96,9 +96,8 @@ class Replay:
         self._tape_breaks_off = tape.ends_early
         restore = spec.get("restore") or {}
         self._seeds, self._resumes = "seed" in restore, bool(restore) and "seed" not in restore
-        self._roots = 0
+        self._roots = self._tolerated = 0
         self._importing = self._ended = False
-        self._tolerated = 0
         found.answerer = self.answers
         found.capture_environment = False
         found.surrogates = tape.surrogates
