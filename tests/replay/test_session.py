@@ -19,6 +19,7 @@ from agentdbg.replay.session_events import (
     Diverged,
     Ended,
     Inspected,
+    NoCall,
     NotDone,
     Paused,
     Printed,
@@ -386,3 +387,104 @@ def test_a_call_is_held_still_when_what_is_decided_cannot_be_done(lab: ReplayLab
         replay.session.cont()
         replay.until(Ended)
     assert replay.session.wait().edits == ()
+
+
+def test_a_regression_is_stopped_in_its_control_lane_too(lab: ReplayLab, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = lab.place.with_name(f"{lab.place.name}-cache")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    lab.record(DESK)
+    lab.write(DESK.replace("found = look(order)", "found = look(order)\n    while True: pass"))
+    cache.mkdir()
+    made, deadline = lab.store / "runs", time.monotonic() + 20
+    with followed(lab, start=2) as replay:
+        while not any(cache.glob("agentdbg/replays/*/store/runs/*/run.json")) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert replay.session.state == "running"
+        replay.session.abort()
+        replay.until(Ended)
+    outcome = replay.session.wait()
+    assert (outcome.verdict, outcome.mode) == ("aborted", "regression")
+    assert sorted(each.name for each in made.iterdir()) == ["run-1", "run-1.regression-1"]
+    assert list((cache / "agentdbg" / "replays").iterdir()) == []
+
+
+def test_it_is_stopped_before_anything_began(lab: ReplayLab) -> None:
+    lab.record(DESK)
+    for start in (None, 2):
+        with followed(lab, start=start) as replay:
+            replay.session.abort()
+            replay.until(Ended)
+        assert replay.session.wait().verdict == "aborted"
+
+
+def test_a_regression_that_differs_nowhere_can_be_held_all_the_same(lab: ReplayLab) -> None:
+    lab.record(DESK)
+    with followed(lab, live=True, stops=[{"step": 3}]) as replay:
+        held = replay.paused()
+        assert (held.call.recorded, held.why) == (3, "breakpoint")
+        replay.session.cont()
+        replay.until(Ended)
+    assert replay.session.wait().verdict == "unaffected"
+
+
+def test_a_breakpoint_on_a_step_that_is_not_there_is_refused(lab: ReplayLab) -> None:
+    lab.record(DESK)
+    for number in (0, 99, "x"):
+        with pytest.raises(CannotDo, match="steps 1 to 5"), followed(lab, stops=[{"step": number}]):
+            pass
+
+
+NESTED = """\
+import agentdbg
+
+@agentdbg.tool(effect="read")
+def inner(word):
+    return word
+
+@agentdbg.tool(effect="read")
+def outer(word):
+    return inner(word) + "!"
+
+@agentdbg.agent
+def desk(word):
+    return outer(word)
+
+@agentdbg.agent
+def run():
+    return desk("a")
+
+if __name__ == "__main__":
+    run()
+"""
+
+
+def test_calls_inside_a_live_tool_are_held_too(lab: ReplayLab) -> None:
+    lab.record(NESTED)
+    with followed(lab, start=1, pause=True) as replay:
+        names = []
+        while not isinstance(event := replay.until_any(Paused, Ended), Ended):
+            assert isinstance(event, Paused)
+            names.append(event.call.name)
+            replay.session.step()
+    assert names == ["outer", "inner"]
+    assert replay.session.wait().verdict == "same"
+    with followed(lab, pause=True) as replay:  # in an exact replay the outer call is served as a whole
+        assert replay.paused().call.name == "outer"
+        replay.session.step()
+        replay.until(Ended)
+    assert replay.session.wait().verdict == "identical"
+
+
+@pytest.mark.parametrize("busy", ["while not stop: pass", "import threading; threading.Event().wait(60)"])
+def test_a_program_that_makes_no_call_is_said_to_make_none(lab: ReplayLab, busy: str) -> None:
+    lab.record(DESK)
+    lab.write(DESK.replace("paid = refund", f"stop = False\n    {busy}\n    paid = refund"))
+    with followed(lab) as replay:
+        replay.until(Stepped)
+        replay.session.pause()
+        where = replay.until(NoCall).where
+        assert [(frame.function, frame.source) for frame in where] == [("run", busy)]
+        assert replay.session.state == "running"
+        replay.session.abort()
+        replay.until(Ended)
+    assert replay.session.wait().verdict == "aborted"

@@ -102,17 +102,18 @@ def followed(
     guard: str = "audit",
     timeout: float = 30,
     start: int | None = None,
+    live: bool = False,
     **settings: Any,
 ) -> Iterator[Followed]:
     """A session of a recorded run, started; ended at the end of the block, with nothing changed outside.
 
-    With ``start``: a regression replay, live from that step on.
+    With ``start``: a regression replay, live from that step on; ``live``: from where a model input differs.
     """
     source = lab.run(address)
     queue: SimpleQueue[Event] = SimpleQueue()
     options = ReplayOptions(guard, timeout, False, (), open_store(str(lab.store)))
     with lab.untouched(Path(source.root)), _environment(lab.environment()):
-        wanted = options if start is None else RegressionOptions(options, start=start)
+        wanted = RegressionOptions(options, start=start) if live or start is not None else options
         session = ReplaySession(source, wanted, listener=queue.put, **settings)
         session.start()
         try:

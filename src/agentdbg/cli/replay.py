@@ -15,6 +15,7 @@ from agentdbg.cli.errors import Status, Trouble
 from agentdbg.cli.invocation import Invocation
 from agentdbg.cli.output import console, print_document
 from agentdbg.cli.run_names import complete_run
+from agentdbg.cli.signals import as_interrupts
 from agentdbg.cli.verdicts import exit_status
 from agentdbg.i18n.catalogue import message
 
@@ -82,7 +83,7 @@ def command(invocation: Invocation, /, **given: Any) -> Status:
     from agentdbg.replay.publishing import target_of
 
     store = invocation.open_store()
-    with closing(invocation.resolve(asked.run, store)) as opened:
+    with as_interrupts(), closing(invocation.resolve(asked.run, store)) as opened:
         source = _own_format(opened)
         options = _options(invocation, asked, target_of(store))
         try:

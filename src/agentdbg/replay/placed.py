@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
-from agentdbg.config.paths import cache_dir
 from agentdbg.replay.moved_run import MovedRunSource
 from agentdbg.replay.recorded_code import CannotRestore, RecordedCode, is_own_code, read_recorded_code, restore
+from agentdbg.replay.scratch import ScratchDirectory
 from agentdbg.replay.trust import is_trusted
 from agentdbg.store.reader import DirectoryRunSource
 
@@ -60,19 +57,16 @@ def placed(source: DirectoryRunSource, code: str, moves: Sequence[tuple[str, str
             "look at it with 'show', then say --trust"
         )
     found = readable_code(mapped or source)
-    base = cache_dir() / "replays"
-    base.mkdir(parents=True, exist_ok=True, mode=0o700)
-    place = Path(tempfile.mkdtemp(prefix="code-", dir=base)).resolve()
     there = None
-    try:
-        notes = restore(found, place)
-        everything = [*moves, ("{root}", str(place))]
-        there = MovedRunSource(source, everything, passing=True, vouched=is_trusted(source))
-        yield Placed(there, (code_words(found), *notes, *_mapped(moves)))
-    finally:
-        _close(there)
-        _close(mapped)
-        shutil.rmtree(place, ignore_errors=True)
+    with ScratchDirectory("code-") as place:
+        try:
+            notes = restore(found, place)
+            everything = [*moves, ("{root}", str(place))]
+            there = MovedRunSource(source, everything, passing=True, vouched=is_trusted(source))
+            yield Placed(there, (code_words(found), *notes, *_mapped(moves)))
+        finally:
+            _close(there)
+            _close(mapped)
 
 
 def readable_code(source: DirectoryRunSource) -> RecordedCode:

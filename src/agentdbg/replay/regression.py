@@ -200,11 +200,14 @@ class _Regression:
     def _control(self) -> Outcome | None:
         """The control lane; its outcome is that of the replay when nothing goes live anyway."""
         with Scratch() as scratch:
-            lane = run_lane(self._source, self._plan, self._options.replay, scratch, control=True)
+            watch = self._watch
+            lane = run_lane(self._source, self._plan, self._options.replay, scratch, control=True, watch=watch)
             if lane.made is None:
                 return self._never_started(lane)
+            if lane.report.first("aborted"):
+                return self._publish(lane, self._judged(lane), {})
             self._touched = tuple(self._touches(lane))
-            goes_on = self._plan.prefix is not None or self._plan.calls
+            goes_on = self._plan.prefix is not None or self._plan.calls or _wants_to_hold(watch)
             by_itself = not goes_on and not lane.report.first("control_ends") and not self._touched
             if not by_itself or lane.report.first("done") is None or lane.report.all("ruled"):
                 return None
@@ -327,6 +330,11 @@ class _Regression:
             edits=_distinct([item for each in outcomes for item in each.edits]),
             inspected=sum(each.inspected for each in outcomes),
         )
+
+
+def _wants_to_hold(watch: Watch | None) -> bool:
+    """Whether somebody wants to stop in it: then it is not over with the control lane, which nobody can hold."""
+    return watch is not None and any(watch.settings().get(name) for name in ("pause", "target", "stops"))
 
 
 def _touch(recorded: DirectoryRunSource, replayed: DirectoryRunSource, message: Mapping[str, Any]) -> dict[str, object]:

@@ -98,6 +98,34 @@ class Lane:
     problems: tuple[str, ...] = ()
 
 
+class EndsOnly:
+    """Somebody who may end a lane, but neither follows nor holds it."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+
+    def settings(self) -> Mapping[str, object]:
+        """Nothing."""
+        return {}
+
+    def attached(self, control: ControlPair, made: Path) -> None:
+        """It is not followed."""
+
+    def heard(self, message: Mapping[str, Any]) -> None:
+        """It is not followed."""
+
+    def printed(self, data: bytes) -> None:
+        """It is not followed."""
+
+    def waits(self) -> bool:
+        """Nothing is held."""
+        return False
+
+    def aborted(self) -> bool:
+        """Whether it is to end now."""
+        return self._watch.aborted()
+
+
 class Doorkeeper:
     """The parent's part: says what may be reached, opens while a declared read runs, asks a person."""
 
@@ -155,7 +183,7 @@ def run_lane(
         options: Guard, time, what is tolerated.
         scratch: That directory.
         control: Everything is served, nothing may be reached.
-        watch: Follows it.
+        watch: Follows it; the control lane it can only end.
 
     Raises:
         ReplayRefused: The kernel does not hold it.
@@ -174,15 +202,16 @@ def run_lane(
             tolerate=options.tolerate,
             control_fd=channel.theirs.fileno(),
             start=start,
-            control=None if watch is None else watch.settings(),
+            control=None if watch is None or control else watch.settings(),
             regression={**_plan_for_child(source, plan, scratch, control=control), **open_to},
             restore=None if plan.restored is None else plan.restored.spec(scratch),
         )
         if plan.arguments is not None:
             (scratch / "arguments").write_bytes(plan.arguments)
-        if watch is not None:
-            watch.attached(channel, scratch / "store" / "runs" / run_id)
-        report = _started(source, spec, plan, options, channel, watch, keeper)
+        follower: Watch | None = EndsOnly(watch) if control and watch is not None else watch
+        if follower is not None:
+            follower.attached(channel, scratch / "store" / "runs" / run_id)
+        report = _started(source, spec, plan, options, channel, follower, keeper)
     if problem := report.first("no_kernel"):
         raise ReplayRefused(no_kernel_guard(str(problem.get("reason")), exact=False))
     made = scratch / "store" / "runs" / run_id

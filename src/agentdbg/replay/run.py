@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
 
 from agentdbg.compare.unseen import unseen_in
-from agentdbg.config.paths import cache_dir
 from agentdbg.model.records import Json
 from agentdbg.redaction.gate import Gate
 from agentdbg.replay import cassette as cassettes
@@ -31,6 +27,7 @@ from agentdbg.replay.prefix import NoSuchStep
 from agentdbg.replay.publishing import publish
 from agentdbg.replay.recorded_code import CannotRestore
 from agentdbg.replay.restore import FAST_FORWARD, RESTORE, CannotResume, Restored, in_words, restored, with_edits
+from agentdbg.replay.scratch import Scratch as Scratch
 from agentdbg.replay.spec import (
     child_environment,
     interpreter,
@@ -227,29 +224,6 @@ def _unreadable_arguments(source: DirectoryRunSource, entry: Mapping[str, Json])
     except (BodyMissing, StoreError) as problem:
         return [f"the agent's arguments cannot be read: {problem}"]
     return []
-
-
-class Scratch:
-    """A private directory for one replay, gone afterwards."""
-
-    def __enter__(self) -> Path:
-        base = cache_dir() / "replays"
-        base.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self.path = Path(tempfile.mkdtemp(prefix="replay-", dir=base)).resolve()
-        for name in ("cassette", "store", "tmp", "cwd"):
-            (self.path / name).mkdir(mode=0o700)
-        return self.path
-
-    def __exit__(self, *_: object) -> None:
-        for view in self.path.glob("views/*-work"):
-            for place in (view, view / "work"):  # the overlay's own, closed to everybody
-                if place.is_dir() and not any(each.is_symlink() for each in (view.parent, view, place)):
-                    try:
-                        place.chmod(0o700)
-                    except PermissionError:  # an engine's daemon made it; it is empty, and in a directory of ours
-                        with suppress(OSError):
-                            place.rmdir()
-        shutil.rmtree(self.path, ignore_errors=True)
 
 
 def _replay(

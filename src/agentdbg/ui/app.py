@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import signal
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -81,6 +84,7 @@ class AgentDbg(guard.GuardedApp, inherit_bindings=False):
     def on_mount(self) -> None:
         """Put the first screen up."""
         self.set_keymap(self.keymap.changes())
+        self._leave_when_told()
         problem = ""
         screen: ActionScreen | None = None
         if self._address is not None:
@@ -141,6 +145,14 @@ class AgentDbg(guard.GuardedApp, inherit_bindings=False):
         if step is not None:
             session.goto_number(step)
         return DebuggerScreen(session, against=against)
+
+    def _leave_when_told(self) -> None:
+        """A closed terminal, or the request to end, leaves as the user does: what runs is ended and kept."""
+        for name in ("SIGTERM", "SIGHUP"):
+            with suppress(
+                NotImplementedError, RuntimeError, ValueError, AttributeError
+            ):  # not the main thread, or not here
+                asyncio.get_running_loop().add_signal_handler(getattr(signal, name), self.exit)
 
     @staticmethod
     def _run_list(problem: str) -> ActionScreen:
