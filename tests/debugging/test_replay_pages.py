@@ -7,6 +7,7 @@ from typing import Any
 
 from agentdbg.debugging.replay_pages import live_document, state_spans
 from agentdbg.replay.session_events import CallAt, Ended, Paused, Refused
+from agentdbg.replay.where import Frame
 from tests.support.reading import text_of
 
 
@@ -22,6 +23,7 @@ def live(**facts: Any) -> Any:
         "final_state": "",
         "begun": True,
         "mode": "exact",
+        "quiet": (),
     }
     return SimpleNamespace(**{**known, "published": "", **facts})
 
@@ -36,6 +38,9 @@ def test_states() -> None:
     assert said(begun=False) == "● starting"
     assert "which inputs your change touches" in said(begun=False, mode="regression")
     assert said(held=(held, held)) == "‖ paused before tool pay and 1 more"
+    assert said(quiet=(Frame("/a/loop.py", 3, "wait", "x", True),)) == "● running, no call yet  loop.py:3 wait"
+    line = Paused(CallAt("line 1", "line", "a.py:3", None), "pdb")
+    assert said(held=(line,)) == "‖ paused at line a.py:3"
     assert said(question=SimpleNamespace(about="approval", name="?")) == "? asks you: a answers"
     assert said(ended=Ended(None, "no")) == "✗ not run"
 
@@ -50,7 +55,7 @@ def test_a_question_choices_and_many_effects() -> None:
     effects = [Refused("socket.connect", f"host-{n}:443", "desk.py:1 run", False) for n in range(25)]
     question = SimpleNamespace(about="tool", name="pay", key="refund-1")
     text = text_of(live_document(live(held=(held,), effects=effects, question=question)))
-    assert "go, refuse, result" in text
+    assert "go, refuse, result[=JSON]" in text
     assert "only the word yes makes this call" in text and "refund-1" in text
     assert "host-19" in text and "host-20" not in text and "and 5 more" in text
 

@@ -12,8 +12,9 @@ import click
 from agentdbg.cli import outcometext, place
 from agentdbg.cli.commands import Verb
 from agentdbg.cli.errors import Status, Trouble
-from agentdbg.cli.invocation import Invocation
+from agentdbg.cli.invocation import Invocation, on_terminal
 from agentdbg.cli.output import console, print_document
+from agentdbg.cli.pdb import replay_in_pdb
 from agentdbg.cli.run_names import complete_run
 from agentdbg.cli.signals import as_interrupts
 from agentdbg.cli.verdicts import exit_status
@@ -48,6 +49,7 @@ class Asked:
     timeout: float | None
     trust: bool
     only_plan: bool
+    pdb: int | None
     code: str
     moves: tuple[tuple[str, str], ...]
     env: dict[str, str]
@@ -71,6 +73,7 @@ class Asked:
 @click.option("--in", "image", metavar="IMAGE", help="Run it in a container without network; needs --exact.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="S", help="Longest time it may take.")
 @click.option("--trust", is_flag=True, help="Run code that you did not record yourself without asking.")
+@click.option("--pdb", type=click.IntRange(min=0), metavar="N", help="Hold it at step N: pdb on the terminal.")
 @click.option("--plan", "only_plan", is_flag=True, help="Print what would happen to every call, and stop.")
 @click.pass_obj
 def command(invocation: Invocation, /, **given: Any) -> Status:
@@ -117,6 +120,8 @@ def _check(asked: Asked) -> None:
     if asked.exact == asked.regression:
         raise click.UsageError("say which replay: --exact or --regression")
     check_image(asked.image, asked.guard)
+    if asked.pdb is not None and (asked.regression or not on_terminal()):
+        raise click.UsageError("--pdb needs --exact" if asked.regression else "--pdb needs a terminal")
     if asked.image is not None and asked.regression:
         raise click.UsageError("--in needs --exact: a regression replay asks its models over the network")
     if asked.exact:
@@ -171,6 +176,8 @@ def _exact(invocation: Invocation, source: DirectoryRunSource, asked: Asked, opt
             return None
         if not options.is_elsewhere:
             place.warn_of_differences(invocation, source, options)
+        if asked.pdb is not None:
+            return replay_in_pdb(source, options, asked.pdb)
         return waiting(invocation, lambda: engine.exact(source, options), message("replay.running"))
     except BadEdit as problem:
         raise Trouble(str(problem), Status.TROUBLE) from problem

@@ -126,6 +126,8 @@ ACTIONS: Final[tuple[Action, ...]] = (
            "toggle_divergence_stop", places=_REPLAY),
     Action("live.inspect", ("!",), "pdb where it is paused: p NAME, w, up, any expression", "Replay", "open_inspect",
            _SCREEN, _REPLAY, label="pdb"),
+    Action("live.pdb", ("I",), "pdb on the whole terminal, with n, s, c: q comes back", "Replay", "open_pdb", _SCREEN,
+           _REPLAY),
     Action("live.decide", ("d",), "decide about the held call: live, serve, refuse, result=JSON, arguments=JSON",
            "Replay", "open_decide", _SCREEN, _REPLAY, label="decide"),
     Action("live.answer", ("a",), "answer what the replay asks", "Replay", "open_answer", _SCREEN, _REPLAY,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -10,7 +9,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from agentdbg.debugging.held_calls import decide
 from agentdbg.debugging.replay_pairs import Pair, PairTable, steps_inside
+from agentdbg.i18n.catalogue import message
 from agentdbg.model.records import Json, Kind, Step
 from agentdbg.replay.session import CannotDo, ReplaySession
 from agentdbg.replay.session_events import (
@@ -18,12 +19,15 @@ from agentdbg.replay.session_events import (
     Ended,
     Event,
     Inspected,
+    NoCall,
+    NotDone,
     Paused,
     Printed,
     Refused,
     Started,
     Stepped,
 )
+from agentdbg.replay.where import Frame
 from agentdbg.store.reader import DirectoryRunSource
 
 if TYPE_CHECKING:
@@ -46,6 +50,7 @@ class LiveReplay:
         effects: Effects that were stopped.
         divergence: Where it left the recorded path, once it has.
         question: What a person is asked, while nobody has answered.
+        quiet: Where the program is that was asked to pause and makes no call.
         within: Indexes of recorded steps that lie inside a call whose outcome is served as a whole.
     """
 
@@ -65,6 +70,7 @@ class LiveReplay:
         self.effects: list[Refused] = []
         self.divergence: Diverged | None = None
         self.question: Question | None = None
+        self.quiet: tuple[Frame, ...] = ()
         self._table = PairTable(recorded)
         self.stops: list[dict[str, Json]] = []
         self.calls = 0
@@ -110,6 +116,14 @@ class LiveReplay:
     def held(self) -> tuple[Paused, ...]:
         """The calls that are held."""
         return () if self._ended is not None else self.session.held
+
+    @property
+    def standing(self) -> Paused | None:
+        """The held call that is decided about: the selected one, else the one that is held the longest."""
+        held = self.held
+        pair = self.pairs[self.cursor] if self.cursor < len(self.pairs) else None
+        number = pair.recorded + 1 if pair is not None and pair.recorded is not None else None
+        return next((each for each in held if each.call.recorded == number), held[0] if held else None)
 
     @property
     def ended(self) -> Ended | None:
@@ -171,6 +185,7 @@ class LiveReplay:
 
     def cont(self) -> None:
         """Go on until a breakpoint."""
+        self.quiet = ()
         if self._can():
             self.session.cont()
 
@@ -229,13 +244,7 @@ class LiveReplay:
         """Say what becomes of the held call: ``live``, ``serve``, ``refuse``, ``result=JSON``, ``arguments=JSON``."""
         if not self._can():
             return
-        action, _, value = text.strip().partition("=")
-        try:
-            self.session.decide(action.strip(), json.loads(value) if value else None)
-        except ValueError as problem:
-            self.message = f"no JSON: {problem}"
-        except CannotDo as problem:
-            self.message = str(problem)
+        self.message = decide(self.session, self.standing, text)
 
     def toggle_follow(self) -> None:
         """Stay where the replay is, or stay here."""
@@ -305,7 +314,11 @@ class LiveReplay:
             self._print(event.text, event.skipped)
         elif isinstance(event, Inspected):
             self._line_open = False
-            self._print(f"(pdb) {event.line}\n{event.text.rstrip()}\n", 0)
+            self._print(f"(pdb) {event.line}\n{event.text}".rstrip() + "\n", 0)
+        elif isinstance(event, Paused | NoCall):
+            self.quiet = event.where if isinstance(event, NoCall) else ()
+        elif isinstance(event, NotDone):
+            self.message = message("live.not_done", name=event.name, reason=event.reason)
         elif isinstance(event, Refused):
             self.effects.append(event)
         elif isinstance(event, Diverged):

@@ -7,11 +7,13 @@ from itertools import groupby
 from typing import Final
 
 from agentdbg.debugging.document import Block, Document, Row, Section, Span, Tone, fixed, row, span
+from agentdbg.debugging.held_calls import choices_in_words
 from agentdbg.debugging.live_replay import LiveReplay
 from agentdbg.debugging.outcome_pages import outcome_sections, verdict_tone, verdict_words
 from agentdbg.i18n.catalogue import message
 from agentdbg.model.safe_text import safe_line
 from agentdbg.replay.session_events import Paused
+from agentdbg.replay.where import Frame
 
 _LISTED: Final = 20
 
@@ -20,7 +22,8 @@ def live_document(live: LiveReplay) -> Document:
     """What there is to know of a running replay, what matters most first."""
     sections = [
         *_ending(live),
-        *(_where(held) for held in live.held),
+        *(_where(held, live.mode) for held in live.held),
+        *_quiet(live),
         *_question(live),
         *(_effects(live) if live.outcome is None else ()),
         _output(live),
@@ -39,10 +42,20 @@ def state_spans(live: LiveReplay) -> list[Span]:
     held = live.held
     if held:
         more = f" and {len(held) - 1} more" if len(held) > 1 else ""
-        return [span(f"‖ paused before {_called(held[0])}{more}", Tone.WARN)]
+        return [span(f"‖ paused {_before(held[0])} {_called(held[0])}{more}", Tone.WARN)]
+    if live.quiet:
+        return [span(message("live.quiet"), Tone.WARN), span(f"  {_place(live.quiet[0])}", Tone.DIM)]
     if not live.begun:
         return [span(message(f"live.begins.{live.mode}"), Tone.ACCENT)]
     return [span("● running", Tone.ACCENT), span(f"  {live.calls} calls", Tone.DIM)]
+
+
+def _before(held: Paused) -> str:
+    return "at" if held.call.kind == "line" else "before"
+
+
+def _place(frame: Frame) -> str:
+    return str(safe_line(f"{frame.file.rpartition('/')[2]}:{frame.line} {frame.function}"))
 
 
 def _called(held: Paused) -> str:
@@ -59,13 +72,14 @@ def _ending(live: LiveReplay) -> Iterator[Section]:
         yield from outcome_sections(live.ended, opens=bool(live.published), state=live.final_state)
 
 
-def _where(held: Paused) -> Section:
+def _where(held: Paused, mode: str) -> Section:
     """The program's stack at a held call."""
     rows: list[Row] = []
     if held.problem:
-        rows.append(row(("≠ going on ends the replay: ", Tone.ERROR), (held.problem, Tone.WARN)))
+        words = "≠ going on ends the replay: " if mode == "exact" else "≠ when it goes on, "
+        rows.append(row((words, Tone.ERROR), (held.problem, Tone.WARN)))
     if held.choices:
-        rows.append(row(("d decides: ", Tone.LABEL), (", ".join(("go", *held.choices)), Tone.ACCENT)))
+        rows.append(row(("d decides: ", Tone.LABEL), (choices_in_words(held.choices), Tone.ACCENT)))
     for own, frames in groupby(held.where, lambda frame: frame.own):
         listed = list(frames)
         if not own:
@@ -76,8 +90,19 @@ def _where(held: Paused) -> Section:
             rows.append(row((f"▸ {name}:{frame.line} ", Tone.STRONG), (frame.function, Tone.ACCENT)))
             rows.append(row(("    ", Tone.PLAIN), (frame.source, Tone.PLAIN)))
             rows += [row((f"    {key} = ", Tone.LABEL), (value, Tone.DIM)) for key, value in frame.locals]
-    title = row(("Paused before ", Tone.HEADING), (_called(held), Tone.STRONG), (f"  {held.why}", Tone.DIM))
+    title = row((f"Paused {_before(held)} ", Tone.HEADING), (_called(held), Tone.STRONG), (f"  {held.why}", Tone.DIM))
     return fixed(f"where {held.call.id}", rows, title=title)
+
+
+def _quiet(live: LiveReplay) -> Iterator[Section]:
+    """Where a program is that was asked to pause and makes no call."""
+    if not live.quiet or live.ended is not None or live.held:
+        return
+    rows = [row((message("live.quiet.long"), Tone.WARN))]
+    for frame in live.quiet[:_LISTED]:
+        rows.append(row((f"▸ {_place(frame)}", Tone.STRONG)))
+        rows.append(row(("    ", Tone.PLAIN), (frame.source, Tone.PLAIN)))
+    yield fixed("quiet", rows, title=row((message("live.quiet.title"), Tone.HEADING)))
 
 
 def _question(live: LiveReplay) -> Iterator[Section]:

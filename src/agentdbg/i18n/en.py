@@ -218,6 +218,7 @@ MESSAGES: Final[dict[str, str]] = {
     "replay.notes": "notes",
     "replay.of": "{served} of {total} calls",
     "replay.path": "at",
+    "replay.pdb": "pdb in the replayed program: n s r c until go on, p w up down l b look; q stops the replay",
     "replay.reason": "reason",
     "replay.refused": "refused",
     "replay.replay_run": "replay run",

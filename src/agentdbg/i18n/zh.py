@@ -98,6 +98,7 @@ MESSAGES: Final[dict[str, str]] = {
     "replay.edits": "已修改",
     "replay.expected": "记录值",
     "replay.got": "回放值",
+    "replay.pdb": "重放程序中的 pdb：n s r c until 继续，p w up down l b 查看；q 停止重放",
     "replay.reason": "理由",
     "replay.rules_used": "规则",
     "replay.under_one_rule": "{verdict}（按 1 条规则）",

@@ -94,12 +94,12 @@ Read: TypeAlias = Callable[[str], str]
 Write: TypeAlias = Callable[[str], object]
 
 
-def converse(session: ReplaySession, read: Read = input, write: Write = print) -> None:
+def converse(session: ReplaySession, read: Read = input, write: Write = print, *, welcome: str = WELCOME) -> None:
     """Talk to pdb on a terminal until somebody leaves it, or the replay is over."""
     talk = PdbTalk(session)
     try:
         with _readline(talk.names):
-            write(WELCOME)
+            write(welcome)
             write(talk.where().rstrip())
             while session.state != "over" and _exchange(session, talk, read, write):
                 pass

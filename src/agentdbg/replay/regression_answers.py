@@ -22,6 +22,8 @@ from agentdbg.replay.rearranging import shown_arguments
 from agentdbg.replay.recorded_calls import RecordedCalls
 from agentdbg.replay.replacing import ReplacingAnswers, is_nested
 
+_PROBLEMS = {Deed.STOP: "the replay ends", Deed.REFUSE: "the agent gets a refusal"}
+
 
 class RegressionAnswers(ReplacingAnswers):
     """Thread-safe.
@@ -165,7 +167,7 @@ class RegressionAnswers(ReplacingAnswers):
             recorded=None if recorded is None else recorded.step,
             order=NEVER if recorded is None or recorded.ended is None else recorded.ended,
             failed=recorded is not None and recorded.error is not None,
-            problem=ruling.reason if ruling.deed in (Deed.STOP, Deed.REFUSE) else "",
+            problem=f"{_PROBLEMS[ruling.deed]}: {ruling.reason}" if ruling.deed in _PROBLEMS else "",
             choices=(*choices_for(decided), *(("arguments",) if arguments is not None else ())),
             arguments=arguments,
         )

@@ -11,6 +11,8 @@ import pytest
 from textual.pilot import Pilot
 
 from agentdbg.debugging.actions import Place, actions_of
+from agentdbg.replay.pdb_talk import PdbTalk
+from agentdbg.replay.session import ReplaySession
 from agentdbg.store.address import open_store
 from agentdbg.ui.app import AgentDbg
 from agentdbg.ui.screens.debugger import DebuggerScreen
@@ -195,6 +197,88 @@ async def test_a_value_is_edited_in_the_editor(lab: ReplayLab, tmp_path: Path, m
         monkeypatch.setenv("VISUAL", "true")
         await pilot.press("E")
         await until(pilot, lambda: "nothing was changed" in shown(app))
+
+
+async def start_live(pilot: Pilot[None]) -> ReplayScreen:
+    """A regression replay under the audit hook alone, held before the first call."""
+    await ask(pilot)
+    await pilot.press("l", "down", "l", "down", "l", "down", "l")
+    await until(pilot, lambda: pilot.app.screen._dialog.plan is not None)  # type: ignore[attr-defined]
+    await pilot.press("enter")
+    await until(pilot, lambda: isinstance(pilot.app.screen, ReplayScreen) and bool(pilot.app.screen.live.held))
+    await settle(pilot)
+    assert isinstance(pilot.app.screen, ReplayScreen)
+    return pilot.app.screen
+
+
+async def test_a_held_calls_result_and_arguments_are_edited_in_the_editor(
+    lab: ReplayLab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    editor = tmp_path / "editor"
+    editor.write_text('#!/bin/sh\nsed -i "s/o-1/o-7/;s/120/7/" "$1"\n')
+    editor.chmod(0o700)
+    app = app_of(lab)
+    monkeypatch.setattr(app, "suspend", nullcontext)
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await start_live(pilot)
+        for command, words in (("true", "nothing was changed"), ("false", "nothing was taken over")):
+            monkeypatch.setenv("VISUAL", command)
+            await pilot.press("d", *"arguments", "enter")
+            await until(pilot, lambda words=words: words in shown(app))  # type: ignore[misc]
+            await settle(pilot)
+        monkeypatch.setenv("VISUAL", str(editor))
+        await pilot.press("d", *"result", "enter")
+        await until(pilot, lambda: [held.call.name for held in screen.live.held] == ["refund"])
+        await settle(pilot)
+        assert "'total': 7" in shown(app) and "when it goes on, the agent gets a refusal" in shown(app)
+        await pilot.press("d", *"result=[", "enter")
+        await until(pilot, lambda: "that is no JSON" in shown(app))
+        await pilot.press("d", *"arguments", "enter")
+        await until(pilot, lambda: screen.live.ended is not None)
+        await settle(pilot)
+        assert "EDITED" in shown(app) and "replaced by" in shown(app)
+    assert screen.live.outcome is not None
+    assert [each["path"] for each in screen.live.outcome.edits][:1] == ["result"]
+
+
+async def test_pdb_gets_the_terminal_and_gives_it_back(lab: ReplayLab, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = app_of(lab)
+    talked: list[str] = []
+
+    def converse(session: object) -> None:
+        assert isinstance(session, ReplaySession)
+        talk = PdbTalk(session)
+        talked.extend((talk.where(), talk.say("n", 30)))
+        talk.close()
+
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await start_paused(pilot)
+        await pilot.press("I")
+        await until(pilot, lambda: "cannot be given to pdb" in shown(app))
+        monkeypatch.setattr(app, "suspend", nullcontext)
+        monkeypatch.setattr("agentdbg.replay.pdb_talk.converse", converse)
+        await pilot.press("I")
+        await until(pilot, lambda: "paused at line program.py" in shown(app))
+        assert "held before tool look" in talked[0] and "-> paid = refund" in talked[1]
+        await pilot.press("d")
+        await until(pilot, lambda: "it stands at a line" in shown(app))
+        await pilot.press("c")
+        await until(pilot, lambda: screen.live.ended is not None)
+    assert screen.live.outcome is not None and "a person used pdb" in screen.live.outcome.reason
+
+
+async def test_a_pause_of_a_program_that_makes_no_call_says_where_it_is(lab: ReplayLab) -> None:
+    lab.write(DESK.replace("paid = refund", "while True: pass\n    paid = refund"))
+    app = app_of(lab)
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await start_paused(pilot)
+        await pilot.press("c", "P")
+        await until(pilot, lambda: "no call yet" in shown(app))
+        await settle(pilot)
+        assert "while True: pass" in shown(app)
+        await pilot.press("x")
+        await until(pilot, lambda: screen.live.ended is not None)
+    assert screen.live.outcome is not None and screen.live.outcome.verdict == "aborted"
 
 
 async def test_what_ended_is_replayed_again_with_the_same_choices(lab: ReplayLab) -> None:

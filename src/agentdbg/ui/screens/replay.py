@@ -7,16 +7,18 @@ from functools import partial
 from typing import ClassVar, Final, cast
 
 from textual import on
-from textual.app import ComposeResult
+from textual.app import ComposeResult, SuspendNotSupported
 from textual.containers import Container, Vertical
 
 from agentdbg.debugging.actions import Action, Owner, Place
 from agentdbg.debugging.document import Tone, span
+from agentdbg.debugging.held_calls import EDITED, choices_in_words, value_text
 from agentdbg.debugging.modes import mode_spans
 from agentdbg.debugging.replay_dialog import ReplayDialog
 from agentdbg.debugging.replay_pages import live_document, state_spans
 from agentdbg.debugging.session import Session
 from agentdbg.i18n.catalogue import message
+from agentdbg.ui.copying import edited
 from agentdbg.ui.keymap import bindings_of
 from agentdbg.ui.messages import ReplayNews
 from agentdbg.ui.screens.base import ActionScreen
@@ -101,8 +103,11 @@ class ReplayScreen(ActionScreen):
             return
         before = (self.live.state, self.live.question)
         self.live.cursor = self._list.cursor
+        said = self.live.message
         self.live.take_in()
         self.present()
+        if self.live.message and self.live.message != said:
+            self.say(self.live.message, Tone.WARN)
         if self.live.ended is not None:
             self._timer.stop()
         if (self.live.state, self.live.question) != before:
@@ -163,15 +168,44 @@ class ReplayScreen(ActionScreen):
         else:
             self.say("the replay has to be paused for that: P pauses before the next call")
 
+    def open_pdb(self) -> None:
+        """Give pdb the terminal until the user leaves it; the replay stays where it is then."""
+        if not self.live.held:
+            self.say("the replay has to be paused for that: P pauses before the next call")
+            return
+        from agentdbg.replay.pdb_talk import converse
+
+        try:
+            with self.app.suspend():
+                converse(self.live.session)
+        except SuspendNotSupported:
+            self.say(message("live.no_terminal"), Tone.WARN)
+        self.take_in()
+
     def open_decide(self) -> None:
         """Ask what becomes of the held call."""
-        choices = next((held.choices for held in self.live.held), None)
-        if choices is None:
+        held = self.live.standing
+        if held is None:
             self.say("no call is held: P pauses before the next one")
-        elif not choices:
-            self.say("an exact replay serves every call: n lets it go, x stops")
+        elif not held.choices:
+            self.say(message("live.decide.line" if held.call.kind == "line" else "live.decide.exact"))
         else:
-            self.query_one(Prompt).ask("decide", f"go, {', '.join(choices)}")
+            self.query_one(Prompt).ask("decide", choices_in_words(held.choices))
+
+    def _edit_held(self, what: str) -> None:
+        """Let the user edit the held call's arguments or result, and go on with that."""
+        held = self.live.standing
+        if held is None or what not in held.choices:
+            self.say(message("live.decide.not_offered", what=what))
+            return
+        before = value_text(self.live.session, held, what)
+        text, problem = edited(self.app, before)
+        if problem:
+            self.say(f"{problem}; {message('live.decide.value', what=what)}", Tone.WARN)
+        elif text == before:
+            self.say(message("live.decide.unchanged"))
+        else:
+            self._do(partial(self.live.decide, f"{what}={text}"))
 
     def open_answer(self) -> None:
         """Ask what the replay asks."""
@@ -187,6 +221,8 @@ class ReplayScreen(ActionScreen):
         self.close_prompt()
         if event.purpose == "inspect" and event.text.strip():
             self._do(partial(self.live.inspect, event.text))
+        elif event.purpose == "decide" and event.text.strip() in EDITED:
+            self._edit_held(event.text.strip())
         elif event.purpose == "decide" and event.text.strip():
             self._do(partial(self.live.decide, event.text))
         elif event.purpose == "answer":
