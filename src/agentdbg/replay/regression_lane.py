@@ -126,6 +126,10 @@ class EndsOnly:
         return self._watch.aborted()
 
 
+def _ender(watch: Watch | None) -> Watch | None:
+    return None if watch is None else EndsOnly(watch)
+
+
 class Doorkeeper:
     """The parent's part: says what may be reached, opens while a declared read runs, asks a person."""
 
@@ -208,10 +212,9 @@ def run_lane(
         )
         if plan.arguments is not None:
             (scratch / "arguments").write_bytes(plan.arguments)
-        follower: Watch | None = EndsOnly(watch) if control and watch is not None else watch
-        if follower is not None:
-            follower.attached(channel, scratch / "store" / "runs" / run_id)
-        report = _started(source, spec, plan, options, channel, follower, keeper)
+        if watch is not None and not control:
+            watch.attached(channel, scratch / "store" / "runs" / run_id)
+        report = _started(source, spec, plan, options, channel, watch if not control else _ender(watch), keeper)
     if problem := report.first("no_kernel"):
         raise ReplayRefused(no_kernel_guard(str(problem.get("reason")), exact=False))
     made = scratch / "store" / "runs" / run_id
