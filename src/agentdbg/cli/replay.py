@@ -174,6 +174,7 @@ def _exact(invocation: Invocation, source: DirectoryRunSource, asked: Asked, opt
 
             print_plan(invocation, plan_exact(source, options))
             return None
+        engine.check_edits(source, options)
         if not options.is_elsewhere:
             place.warn_of_differences(invocation, source, options)
         if asked.pdb is not None:

@@ -158,6 +158,21 @@ def exact(source: DirectoryRunSource, options: ReplayOptions, watch: Watch | Non
     return replace(found, uncovered=uncovered, edits=found.edits or edits)
 
 
+def check_edits(source: DirectoryRunSource, options: ReplayOptions) -> None:
+    """Whether the edits of an exact replay can be made.
+
+    Raises:
+        BadEdit: One of them cannot be made.
+        NoSuchStep: There is no such step to start from.
+        ReplayRefused: The state cannot be restored there.
+    """
+    if options.edits and not options.is_elsewhere:
+        source.index(None)
+        there = restored_at(source, options)
+        tape = cassettes.build(source) if there is None else there.tape
+        edited_at(source, tape, there, options.edits, exact=True)
+
+
 def edited_at(
     source: DirectoryRunSource, tape: cassettes.Cassette, there: Restored | None, edits: Sequence[Edit], *, exact: bool
 ) -> tuple[Restored | None, Edited]:
