@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -89,3 +90,59 @@ def test_a_link_that_leads_out_of_the_views_is_not_followed_when_files_are_put_b
         assert precious.read_text() == "precious"
     assert outcome.verdict == "refused", (outcome.reason, outcome.log)
     assert "precious" in outcome.reason
+
+
+DIRECTORIES = """\
+import os, shutil
+import agentdbg
+
+OUTSIDE = os.environ["OUTSIDE"]
+
+@agentdbg.tool(effect="read")
+def look(what):
+    return what
+
+@agentdbg.agent
+def run(order):
+    look(sorted(os.listdir(OUTSIDE)))
+    look(sorted(os.listdir(OUTSIDE + "/old")))
+    shutil.rmtree(OUTSIDE + "/old")
+    os.mkdir(OUTSIDE + "/new")
+    os.makedirs(OUTSIDE + "/kept/deep")
+    open(OUTSIDE + "/kept/deep/file", "x").close()
+    os.symlink("new", OUTSIDE + "/latest")
+    os.link(OUTSIDE + "/kept/file", OUTSIDE + "/kept/hard")
+    return look(sorted(os.listdir(OUTSIDE + "/kept")))
+
+if __name__ == "__main__":
+    run("o-1")
+"""
+
+
+@needs_kernel_layers
+def test_directories_and_links_are_put_back_too(lab: ReplayLab) -> None:
+    (lab.outside / "old" / "inner").mkdir(parents=True)
+    (lab.outside / "old" / "inner" / "file").write_text("precious")
+    (lab.outside / "kept").mkdir()
+    (lab.outside / "kept" / "file").write_text("kept, with a key: sk-abcdefghijklmnopqrstuvwxyz0123456789")
+    lab.record(DIRECTORIES)
+    assert not (lab.outside / "old").exists()
+    outcome = lab.replay(guard="auto")
+    assert outcome.verdict == "identical", (outcome.reason, outcome.log)
+    assert not outcome.notes
+    shutil.rmtree(lab.outside / "kept" / "deep")
+    outcome = lab.replay(guard="auto")
+    assert outcome.verdict == "identical", (outcome.reason, outcome.log)
+
+
+@needs_kernel_layers
+def test_a_directory_that_was_moved_is_named(lab: ReplayLab) -> None:
+    (lab.outside / "d").mkdir()
+    (lab.outside / "d" / "file").write_text("x")
+    deed = "os.rename(OUTSIDE + '/d', OUTSIDE + '/e')"
+    before, after = DIRECTORIES.index("    look(s"), DIRECTORIES.index("    return look(s")
+    text = f"{DIRECTORIES[:before]}    {deed}\n{DIRECTORIES[after:]}"
+    lab.record(text.replace("/kept", "/e"))
+    outcome = lab.replay(guard="auto")
+    assert outcome.verdict == "diverged", outcome.reason
+    assert any("start state not recorded" in note and note.endswith("/d") for note in outcome.notes)

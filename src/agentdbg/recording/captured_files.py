@@ -52,6 +52,7 @@ class Found:
     Attributes:
         data: Its bytes, where they may be kept.
         digest: SHA-256 in hex; keyed where the file is likely to be a secret.
+        directory: It is none.
     """
 
     size: int
@@ -59,6 +60,7 @@ class Found:
     digest: str = ""
     keyed: bool = False
     absent: bool = False
+    directory: bool = False
     problem: str = ""
 
 
@@ -105,15 +107,23 @@ class CapturedFiles:
             return
         self._tell("read", target, partial(self._known, key, target, status), run, scope, key)
 
-    def before_write(self, path: str, run: RunRecording | None, scope: Scope | None) -> None:
-        """A file is about to be written or taken away: how it is now."""
+    def before_write(self, path: str, run: RunRecording | None, scope: Scope | None, *, moves: bool = False) -> None:
+        """A file is about to be written or taken away, a directory made, taken away or moved: how it is now."""
         if run is not None and path in run.effects.seen_files:
             return
         status = _status(path)
-        if (status is not None and not stat.S_ISREG(status.st_mode)) or self._is_ignored(path):
+        is_directory = status is not None and stat.S_ISDIR(status.st_mode)
+        if (status is not None and not is_directory and not stat.S_ISREG(status.st_mode)) or self._is_ignored(path):
             return
-        held = self._is_held(path, status)
-        look = (lambda: Found(0, problem="it was open before")) if held else (lambda: self._state(path, status))
+        look = partial(self._state, path, status)
+        if is_directory:
+            look = (
+                partial(Found, 0, problem="a directory, with what is in it")
+                if moves
+                else partial(Found, 0, directory=True)
+            )
+        elif self._is_held(path, status):
+            look = partial(Found, 0, problem="it was open before")
         self._tell("write", path, look, run, scope, path)
 
     def before_connect(self, path: str, run: RunRecording | None, scope: Scope | None) -> None:
@@ -199,8 +209,8 @@ class CapturedFiles:
                 what = f"start state not recorded: {shown} ({found.problem})"
                 run.event(scope, "hole", {"of": None, "what": what})
             members["problem"] = found.problem
-        elif found.absent:
-            members["absent"] = True
+        elif found.absent or found.directory:
+            members["absent" if found.absent else "directory"] = True
         else:
             members |= {"size": found.size, "sha256": found.digest}
         if found.keyed:

@@ -45,7 +45,8 @@ _LEFT_OUT = frozenset(("socket.bind", "socket.getaddrinfo", "socket.gethostbynam
                        "_winapi.CreateProcess", "open", "sqlite3.connect"))  # fmt: skip
 _HELPERS = ("multiprocessing.resource_tracker", "multiprocessing.forkserver")
 _ASKS_MACHINE = {"uname -p": "platform", "/sbin/ldconfig -p": "ctypes.util"}  # as SDKs do when they are imported
-_TAKES_CONTENT = frozenset(("open", "os.remove", "os.rename", "os.truncate"))
+_TAKES_CONTENT = frozenset(("open", "os.remove", "os.rename", "os.truncate", "os.mkdir", "os.rmdir", "os.symlink",
+                            "os.link"))  # fmt: skip
 _SIGNALLERS = (f"{os.sep}subprocess.py", f"{os.sep}base_subprocess.py", f"{os.sep}popen_fork.py")
 
 
@@ -273,8 +274,8 @@ def _wrote(event: str, detail: str, paths: list[str]) -> None:
     weight = state.temporary.weight(paths)
     _be_ready()
     if state.files is not None and not weight and event in _TAKES_CONTENT:
-        for path in paths:
-            state.files.before_write(path, *_standing())
+        for path in paths[-1:] if event == "os.link" else paths:
+            state.files.before_write(path, *_standing(), moves=event == "os.rename")
     _saw(event, detail, frame, FILE, weight)
 
 
@@ -391,8 +392,7 @@ def _note(function: Callable[[], None]) -> None:
 
 def _after_fork() -> None:
     """A forked child: what waited for a run is its parent's to write."""
-    _here.busy = False
-    state.waiting, state.pending = {}, False
+    _here.busy, state.waiting, state.pending = False, {}, False
     if state.files is not None:
         state.files.forget()
 

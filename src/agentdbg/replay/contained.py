@@ -35,7 +35,8 @@ def _changed(recorded: DirectoryRunSource) -> set[str]:
     events = [each.members for each in recorded.extra_events("file")]
     told = [str(each.get("path", "")) for each in events if each.get("mode") == "write"]
     told += [place for each in unseen_in(recorded) for place in each.detail.split(" -> ")]
-    return {os.path.realpath(expand(place, roots)) for place in told}
+    places = [expand(place, roots) for place in told]
+    return {os.path.realpath(place) for place in places} | set(places)  # of a link that was made: the link itself
 
 
 def _owner(path: str) -> str:

@@ -33,10 +33,10 @@ def enter(spec: Mapping[str, Any], tell: Tell, wait: Callable[[], object]) -> li
     """Put the layers in place.
 
     Args:
-        spec: ``scratch``, ``cwd``, ``views`` (folder, upper, work each), ``start_files`` (path, content each),
-            ``temporary`` (folder, path, variable), and ``network``: it stays, the parent judges each address.
-            ``box``: of a container that holds already, ``folders`` and ``held``; what it does not let us lay is left
-            out then, and said.
+        spec: ``scratch``, ``cwd``, ``views`` (folder, upper, work each), ``start_files`` (path, and content or
+            directory each), ``temporary`` (folder, path, variable), and ``network``: it stays, the parent judges each
+            address. ``box``: of a container that holds already, ``folders`` and ``held``; what it does not let us lay
+            is left out then, and said.
         tell: Sends a message to the parent, which takes the filter's listener over.
         wait: Returns when the parent has it.
 
@@ -161,13 +161,16 @@ def _namespaces(spec: Mapping[str, Any], *, closed: bool) -> tuple[list[str], li
 def _put_start_files(files: Sequence[Mapping[str, Any]], folders: Sequence[str]) -> None:
     """Make the files that the agent changed what they were when it first did, inside the views alone."""
     for told in files:
-        path, content = str(told["path"]), told["content"]
+        path, content = str(told["path"]), told.get("content")
+        is_folder = bool(told.get("directory"))
         entry = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
-        is_taken_away = content is None and os.path.islink(entry)
+        is_taken_away = content is None and not is_folder and os.path.islink(entry)
         if not _is_below(entry, folders) or not (is_taken_away or _is_below(os.path.realpath(entry), folders)):
             continue  # a link leads out of them
         with suppress(OSError):  # a directory that has gone: the agent will say so itself, as it would have
-            if content is not None:
+            if is_folder:
+                os.makedirs(entry, exist_ok=True)
+            elif content is not None:
                 shutil.copyfile(content, entry)
             elif os.path.isdir(entry) and not os.path.islink(entry):
                 shutil.rmtree(entry)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,11 +24,13 @@ class StartState:
     views: Folders to be seen copy-on-write, outer ones first.
     files: Path to the scratch file with its content, or to ``None`` where there was no such file or directory.
     problems: What could not be put back, in words.
+    folders: Directories that were there.
     """
 
     views: tuple[str, ...]
     files: Mapping[str, str | None]
     problems: tuple[str, ...]
+    folders: tuple[str, ...] = ()
 
 
 def start_state(source: DirectoryRunSource, cwd: str, scratch: Path) -> StartState:
@@ -43,12 +45,16 @@ def start_state(source: DirectoryRunSource, cwd: str, scratch: Path) -> StartSta
     (scratch / "start").mkdir(mode=0o700, exist_ok=True)
     files: dict[str, str | None] = {}
     problems: list[str] = []
+    folders: list[str] = []
     for number, event in enumerate(source.extra_events("file")):
         members = event.members
         if members.get("mode") != "write":
             continue
         path = _expanded(str(members.get("path", "")), roots)
         if not os.path.isabs(path) or path in files:
+            continue
+        if members.get("directory"):
+            folders.append(path)
             continue
         if members.get("absent"):
             files[path] = None
@@ -66,8 +72,8 @@ def start_state(source: DirectoryRunSource, cwd: str, scratch: Path) -> StartSta
         place = scratch / "start" / str(number)
         place.write_bytes(data)
         files[path] = str(place)
-    views = _views(cwd, files)
-    return StartState(views, {**dict.fromkeys(_temporary(source, roots)), **files}, tuple(problems))
+    views = _views(cwd, [*files, *folders])
+    return StartState(views, {**dict.fromkeys(_temporary(source, roots)), **files}, tuple(problems), tuple(folders))
 
 
 def _temporary(source: DirectoryRunSource, roots: Mapping[str, str]) -> list[str]:
@@ -80,7 +86,7 @@ def _temporary(source: DirectoryRunSource, roots: Mapping[str, str]) -> list[str
     return found
 
 
-def _views(cwd: str, files: Mapping[str, str | None]) -> tuple[str, ...]:
+def _views(cwd: str, files: Sequence[str]) -> tuple[str, ...]:
     """Where the agent wrote, where it is started, and where temporary files go; none within another."""
     wanted = [os.path.realpath(place) for place in (cwd, tempfile.gettempdir(), *map(os.path.dirname, files))]
     found: list[str] = []
