@@ -10,14 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from agentdbg.debugging.asking import Asking
+from agentdbg.debugging.asking import Asking, not_askable
 from agentdbg.debugging.asking_pages import ask_document, price_words, status_spans
 from agentdbg.debugging.document import Document, Halves, load
+from agentdbg.model.records import Kind
 from agentdbg.replay.ask import ASKS
 from agentdbg.store.notes import read
 from agentdbg.ui.text import plain
 from tests.support.asking import recorded
 from tests.support.memory_source import MemoryStore
+from tests.support.refund_run import refund_run
 from tests.support.scripted_server import Reply, ScriptedServer
 
 SAME = Reply(tool_calls=(("refund", {"order": "A-1042"}),))
@@ -160,3 +162,11 @@ def test_why_it_cannot_be_asked_is_said(monkeypatch: pytest.MonkeyPatch) -> None
     assert (asking.state, "OPENAI_API_KEY" in asking.message) == ("ready", True)
     stranger, step = recorded("https://evil.example/v1/chat/completions")
     assert "no provider's own address" in Asking(stranger, MemoryStore(), step).problem
+
+
+def test_a_step_that_is_no_model_call_names_the_nearest() -> None:
+    steps = refund_run().steps()
+    at = next(place for place, step in enumerate(steps) if step.kind is Kind.TOOL)
+    near = max(step.n for step in steps[:at] if step.kind is Kind.MODEL)
+    assert f"step {near} is one" in not_askable(steps, at)
+    assert not_askable([steps[at]], 0) == "this is no model call: o asks one again"

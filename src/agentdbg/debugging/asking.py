@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
 from agentdbg.config.settings import Settings, settings
 from agentdbg.model.canonical import loads_json
 from agentdbg.model.json_path import BadPath, Path, split_edit
-from agentdbg.model.records import Json, Step
+from agentdbg.model.records import Json, Kind, Step
 from agentdbg.replay import ask as asks
 from agentdbg.replay.ask import ANSWERED, FAILED, GIVEN_UP, Asked, Estimate, Sample
 from agentdbg.replay.ask_request import AskRefused, CannotAsk, Question, prepare
@@ -21,10 +21,19 @@ from agentdbg.store.protocols import RunSource, RunStore
 
 MOST_SAMPLES: Final = 100
 FIRST_SAMPLES: Final = 3
+_LOOKED: Final = 500
 _NOT_NOW: Final = "the answers are on their way: x stops"
 
 
 News: TypeAlias = "Sample | tuple[Asked, str]"
+
+
+def not_askable(steps: Sequence[Step], index: int) -> str:
+    """That a step is no model call, and which one is nearest."""
+    looked = (*range(index, max(index - _LOOKED, -1), -1), *range(index + 1, min(index + _LOOKED, len(steps))))
+    near = next((steps[at].n for at in looked if steps[at].kind is Kind.MODEL), None)
+    there = f"step {near} is one: / and #{near} goes there" if near is not None else "o asks one again"
+    return f"this is no model call: {there}"
 
 
 @dataclass(frozen=True, slots=True)

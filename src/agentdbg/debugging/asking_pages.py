@@ -116,7 +116,7 @@ def _price_sections(asking: Asking) -> Iterator[Section]:
     question, price = asking.question, asking.price
     if question is None or price is None:
         yield fixed("problem", [row(("cannot be asked: ", Tone.WARN), asking.problem)])
-        yield note("start", "u names an address (--base-url), m another model, e changes the request.")
+        yield note("start", "u names an address, m another model, e changes the request.")
         return
     if question.placeholders:
         many = f"{question.placeholders} value{'s' if question.placeholders > 1 else ''} of the request"

@@ -48,6 +48,7 @@ class LiveReplay:
         message: What the last action has to say.
         log: What the program printed, line by line.
         effects: Effects that were stopped.
+        sample: Number of the sample that runs, from 1.
         divergence: Where it left the recorded path, once it has.
         question: What a person is asked, while nobody has answered.
         quiet: Where the program is that was asked to pause and makes no call.
@@ -73,7 +74,7 @@ class LiveReplay:
         self.quiet: tuple[Frame, ...] = ()
         self._table = PairTable(recorded)
         self.stops: list[dict[str, Json]] = []
-        self.calls = 0
+        self.calls = self.sample = 0
         self._wake = wake
         self._events: deque[Event] = deque()
         self._replayed: DirectoryRunSource | None = None
@@ -329,6 +330,7 @@ class LiveReplay:
     def _begin(self, made: Path) -> None:
         """A record begins: the only one, or that of the next sample."""
         self._made, self._known, self.calls = made, 0, 0
+        self.sample += 1
         self._table = PairTable(self.recorded)
         if self._replayed is not None:
             self._replayed.close()

@@ -28,7 +28,7 @@ from agentdbg.store.reader import DirectoryRunSource
 if TYPE_CHECKING:
     from agentdbg.replay.regression_lane import Person
 
-NOT_OURS: Final = "this run was not recorded by agentdbg: its code cannot be run again (evidence tier only)"
+NOT_OURS: Final = "recorded by another tool: its code cannot be run again (evidence tier only); o asks a model call"
 _ABOUT: Final = {BadEdit: "edit", BadIntent: "intent", BadPin: "pin", BadSandbox: "sandbox", NoSuchStep: "edit"}
 
 

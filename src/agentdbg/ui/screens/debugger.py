@@ -358,11 +358,12 @@ class DebuggerScreen(PanesScreen):
 
     def open_ask(self) -> None:
         """Ask the selected model call again; first its price."""
+        from agentdbg.debugging.asking import Asking, not_askable
+
         step = self.session.current
         if step is None or step.kind is not Kind.MODEL:
-            self.say("this is no model call: o asks one again")
+            self.say(not_askable(self.session.steps, self.session.cursor))
             return
-        from agentdbg.debugging.asking import Asking
         from agentdbg.ui.screens.ask import AskScreen
 
         self.app.push_screen(AskScreen(Asking(self.session.source, self.debugger.store, step)))

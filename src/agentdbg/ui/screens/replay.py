@@ -48,6 +48,7 @@ class ReplayScreen(ActionScreen):
         self._list = LivePairs(self.live, id="pairs")
         self._body = BodyView(id="body")
         self._leaving = False
+        self._seen: tuple[str, object] = ("", None)
 
     def compose(self) -> ComposeResult:
         """Status, steps, detail, prompt, keys."""
@@ -101,7 +102,6 @@ class ReplayScreen(ActionScreen):
         """Show what happened since."""
         if not self.is_attached:
             return
-        before = (self.live.state, self.live.question)
         self.live.cursor = self._list.cursor
         said = self.live.message
         self.live.take_in()
@@ -110,7 +110,9 @@ class ReplayScreen(ActionScreen):
             self.say(self.live.message, Tone.WARN)
         if self.live.ended is not None:
             self._timer.stop()
-        if (self.live.state, self.live.question) != before:
+        seen = (self.live.state, self.live.question)
+        if seen != self._seen:  # what is asked, or how it ended, stands at the top
+            self._seen = seen
             self._body.scroll_to(y=0, animate=False, immediate=True)
 
     def present(self) -> None:
@@ -123,7 +125,10 @@ class ReplayScreen(ActionScreen):
         place = f"{self._list.cursor + 1}/{len(live.pairs)} "
         mode = mode_spans(live.mode, self._dialog.wish.edit_count)
         left = [*mode, span(" "), span(self._run_id, Tone.STRONG), span("  ")]
+        wished = self._dialog.wish
         right = [span(f"guard {self._guard}  ", Tone.DIM), span(place, Tone.DIM)]
+        if wished.is_live and wished.samples != "1":
+            right.insert(0, span(f"sample {live.sample} of {wished.samples}  ", Tone.ACCENT))
         self.query_one("#status", Bar).show([*left, *state_spans(live)], right)
         replay = live.outcome.replay_run if live.outcome is not None else None
         heads = head_row(self._run_id, replay or "replay", self._list.size.width, "became")
