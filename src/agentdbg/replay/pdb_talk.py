@@ -115,7 +115,8 @@ def _exchange(session: ReplaySession, talk: PdbTalk, read: Read, write: Write) -
         line = read(PROMPT)
         if line.strip() in _LEAVES:
             return False
-        write(talk.say(line).rstrip())
+        if said := talk.say(line).rstrip():
+            write(said)
     except EOFError:
         return False
     except KeyboardInterrupt:
