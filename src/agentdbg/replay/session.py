@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -53,10 +54,14 @@ MOST_EDITED: Final = 1024 * 1024
 _running: weakref.WeakSet[ReplaySession] = weakref.WeakSet()
 
 
-def abort_all() -> None:
-    """End every replay that runs in this process."""
-    for session in list(_running):
+def abort_all(seconds: float = 0.0) -> None:
+    """End every replay that runs in this process, and wait so long for what there is of them to be kept."""
+    sessions = list(_running)
+    for session in sessions:
         session.abort()
+    until = time.monotonic() + seconds
+    for session in sessions:
+        session._over.wait(max(0.0, until - time.monotonic()))
 
 
 class ReplaySession:

@@ -17,7 +17,7 @@ from agentdbg.store.address import resolve
 from agentdbg.store.protocols import RunSource, RunStore
 from agentdbg.ui import guard, tones
 from agentdbg.ui.keymap import resolve as resolve_keys
-from agentdbg.ui.replaying import end_replays
+from agentdbg.ui.replaying import end_replays, end_with_terminal
 from agentdbg.ui.screens.base import ActionScreen
 from agentdbg.ui.screens.debugger import DebuggerScreen
 from agentdbg.ui.theming import DEFAULT_THEME, load_themes
@@ -147,12 +147,10 @@ class AgentDbg(guard.GuardedApp, inherit_bindings=False):
         return DebuggerScreen(session, against=against)
 
     def _leave_when_told(self) -> None:
-        """A closed terminal, or the request to end, leaves as the user does: what runs is ended and kept."""
-        for name in ("SIGTERM", "SIGHUP"):
-            with suppress(
-                NotImplementedError, RuntimeError, ValueError, AttributeError
-            ):  # not the main thread, or not here
-                asyncio.get_running_loop().add_signal_handler(getattr(signal, name), self.exit)
+        """The request to end leaves as the user does; a closed terminal ends all: what runs is kept."""
+        with suppress(NotImplementedError, RuntimeError, ValueError):  # another thread or system
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self.exit)
+        end_with_terminal()
 
     @staticmethod
     def _run_list(problem: str) -> ActionScreen:

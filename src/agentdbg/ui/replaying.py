@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+from contextlib import suppress
+from types import FrameType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from agentdbg.debugging.replay_dialog import ReplayDialog
     from agentdbg.ui.app import AgentDbg
     from agentdbg.ui.screens.debugger import DebuggerScreen
+
+
+PATIENCE_S = 10.0
 
 
 def dialog_for(app: AgentDbg, address: str, step: int) -> ReplayDialog | str:
@@ -47,8 +54,26 @@ def open_dialog(screen: DebuggerScreen, *, edit: bool = False) -> str:
     return ""
 
 
-def end_replays() -> None:
-    """End what still runs, however the screen was left."""
+def end_replays(seconds: float = 0.0) -> None:
+    """End what still runs, however the screen was left; wait so long until it is kept."""
     session = sys.modules.get("agentdbg.replay.session")
     if session is not None:
-        session.abort_all()
+        session.abort_all(seconds)
+
+
+def end_with_terminal() -> None:
+    """When the terminal is closed, end replays and keep what there is of them; nothing can be drawn any more."""
+    if not hasattr(signal, "SIGHUP"):
+        return
+    before = signal.getsignal(signal.SIGHUP)
+
+    def closed(number: int, frame: FrameType | None) -> None:
+        end_replays(PATIENCE_S)
+        if callable(before):
+            before(number, frame)
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+    if before is not signal.SIG_IGN:
+        with suppress(ValueError):  # not the main thread
+            signal.signal(signal.SIGHUP, closed)
