@@ -5,105 +5,134 @@ from __future__ import annotations
 import os
 from _collections_abc import Mapping
 
-from agentdbg.recording import launched
+from agentdbg.recording import launched, starts
 from agentdbg.recording import scope as scopes
+from agentdbg.recording.child_places import (
+    SPAWN,
+    ahead_of_run,
+    as_text,
+    flush_draws,
+    keep_start,
+    place_here,
+    place_in,
+    quiet,
+    scope_of,
+    starter,
+)
 from agentdbg.recording.hooks import on_standard_import
-from agentdbg.recording.scope import Lane, Scope
+from agentdbg.recording.scope import Scope
+from agentdbg.recording.starts import COMMAND, FORK, Start, starting
 from agentdbg.recording.wrapping import wraps
 
 TYPE_CHECKING = False  # as typing has it: importing typing takes longer than all of this
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
-    from typing import Any
+    from typing import Any, NoReturn
 
-    from agentdbg.recording.process import Recorder
-    from agentdbg.recording.run import RunRecording
 
-SPAWN = "AGENTDBG_SPAWN"
-"""Where a child stands: run, step and lane as JSON, in the environment of its process."""
 _ENV_PLACE = 10
 """Place of ``env`` among the positional parameters of ``subprocess.Popen``."""
+_SHELL_PLACE = 8
 _installed = False
 
 
 def install() -> None:
     """Patch what starts processes, now or when it will be loaded. Idempotent; nothing without the launcher."""
+    if launched.active:
+        follow(launched.LAUNCH)
+
+
+def follow(marker: str) -> None:
+    """Patch them in a process whose children know by a variable that they are of ours. Idempotent."""
     global _installed
-    if _installed or not launched.active:
+    starts.marker = marker
+    if _installed:
         return
     _installed = True
+    if hasattr(os, "fork"):
+        os.fork = _fork(os.fork)
     for name in ("posix_spawn", "posix_spawnp"):
         if hasattr(os, name):
             setattr(os, name, _spawning(getattr(os, name)))
     os.system = _system(os.system)
     on_standard_import("subprocess", _patch_popen)
     on_standard_import("multiprocessing.process", _patch_processes)
-    on_standard_import("multiprocessing.pool", _patch_pool)
-    on_standard_import("concurrent.futures.process", _patch_executor)
+    for module, function in (("multiprocessing.pool", "patch_pool"), ("concurrent.futures.process", "patch_executor")):
+        on_standard_import(module, _Pools(function))
 
 
-def inherited(recorder: Recorder) -> Scope | None:
-    """The scope that this process was started in; ``None`` when a run's step did not start it."""
-    told = os.environ.get(SPAWN)
-    if not told or not launched.active:
-        return None
-    try:
-        import json
+class _Pools:
+    """Patches a kind of pools when it is loaded."""
 
-        place = json.loads(told)
-        if place["pid"] == os.getpid():
-            return None  # left by this process for its own children
-        return _joined(recorder, place)
-    except (ValueError, KeyError, TypeError):
-        return None
+    def __init__(self, function: str) -> None:
+        self._function = function
+
+    def __call__(self, module: ModuleType) -> None:
+        from agentdbg.recording import child_pools
+
+        getattr(child_pools, self._function)(module)
 
 
-_runs: dict[tuple[int, str], RunRecording] = {}
+told: Callable[[str], None] | None = None
+"""In a replay: hears that this process is a ``worker``, that it is ``busy``, and that it is ``idle`` again."""
 
 
-def _joined(recorder: Recorder, place: Mapping[str, Any]) -> Scope:
-    from agentdbg.recording.run import RunRecording
-
-    key = (os.getpid(), str(place["run"]))
-    run = _runs.get(key)
-    if run is None:
-        run = _runs[key] = RunRecording.join(
-            recorder, str(place["run"]), str(place["agent"]), str(place["store"]), place["step"]
-        )
-        recorder.child_process = True
-    lane = Lane(str(place["lane"]), int(place["forked_at"]))
-    return Scope(run, place["step"], lane, bool(place["inside_tool"]))
-
-
-def _place() -> dict[str, object] | None:
-    """Where a process that is started here will stand."""
-    from agentdbg.recording.process import existing
-
-    here = scopes.current()
-    if here is None:
-        recorder, outer = existing(), scopes.here()
-        begun = recorder.begun if recorder is not None else None
-        if begun is None:
-            return None
-        here = begun.scope() if outer is None else outer._replace(run=begun)
-    inside = here._replace(lane=here.lane.fork(inside=True))  # a replay starts no process: it must not count there
-    return {
-        "pid": os.getpid(),
-        "run": inside.run.run_id,
-        "agent": inside.run.facts.agent,
-        "store": inside.run.recorder.store,
-        "step": inside.parent,
-        "lane": inside.lane.path,
-        "forked_at": inside.lane.forked_at,
-        "inside_tool": inside.inside_tool,
-    }
+def _begins(start: Start | None, here: Scope | None, place: Mapping[str, object] | None) -> starting:
+    """Announce a start; ``None`` is one that no replay makes again."""
+    if start is None:
+        return starting(None, None)
+    behind = starts.now.behind
+    if here is None and behind is not None:
+        here = behind.begun() if isinstance(behind, scopes.Unbegun) else behind
+    start.lane = str(place["lane"]) if place is not None else ""
+    start.inside = here is not None and (here.inside_tool or here.inside_http)
+    if here is None and starts.now.start is None:
+        quiet(lambda: keep_start(start))
+    return starting(start, here)
 
 
-def _text(place: Mapping[str, object]) -> str:
-    import json  # not loaded before there is something to say
+def _command(program: object, argv: object, environ: Mapping[str, str] | None, here: Scope | None) -> Start | None:
+    """A command line as a start; ``None`` where it is none of a process of ours."""
 
-    return json.dumps(place)
+    def clean(word: str) -> str:
+        return word if here is None else here.run.gate.text(here.run.recorder.neutral(word))
+
+    from agentdbg.recording.start_commands import of_command
+
+    text = quiet(lambda: of_command(program, argv, environ, clean))
+    return None if text is None else Start(COMMAND, text)
+
+
+def _fork(original: Callable[[], int]) -> Callable[[], int]:
+    @wraps(original)
+    def fork() -> int:
+        quiet(_follow_forks)
+        with _begins(Start(FORK, ""), quiet(starter), None):
+            pid = original()
+        if pid == 0:
+            starts.now.start = None
+            setattr(os, "_exit", _hard_exit(os._exit))  # noqa: B010  # mypy knows it as one that is not replaced
+        return pid
+
+    return fork
+
+
+def _follow_forks() -> None:
+    """A recorder gives forks lanes of their own."""
+    from agentdbg.recording.process import recorder
+
+    recorder()
+
+
+def _hard_exit(original: Callable[[int], NoReturn]) -> Callable[[int], NoReturn]:
+    """A forked process mostly ends like this."""
+
+    def hard_exit(status: int) -> NoReturn:
+        flush_draws(scopes.current())
+        original(status)
+
+    return hard_exit
 
 
 def _patch_popen(module: ModuleType) -> None:
@@ -111,10 +140,17 @@ def _patch_popen(module: ModuleType) -> None:
 
     @wraps(original)
     def init(self: object, *args: Any, **kwargs: Any) -> None:
-        place = _quiet(_place)
+        here = quiet(starter)
+        place = quiet(ahead_of_run if here is None else lambda: place_in(here))
+        given = args[_ENV_PLACE] if len(args) > _ENV_PLACE else kwargs.get("env")
+        words = args[0] if args else kwargs.get("args")
+        shell = args[_SHELL_PLACE] if len(args) > _SHELL_PLACE else kwargs.get("shell")
+        program = args[2] if len(args) > 2 else kwargs.get("executable")
+        start = None if shell else _command(program, words, given, here)
         if place is not None:
             args, kwargs = _with_place(args, kwargs, place)
-        original(self, *args, **kwargs)
+        with _begins(start, here, place):
+            original(self, *args, **kwargs)
 
     module.Popen.__init__ = init
 
@@ -122,11 +158,11 @@ def _patch_popen(module: ModuleType) -> None:
 def _system(original: Callable[..., int]) -> Callable[..., int]:
     @wraps(original)
     def system(command: Any) -> int:
-        place = _quiet(_place)
-        if place is None or launched.LAUNCH not in os.environ:
+        place = quiet(place_here)
+        if place is None or starts.marker not in os.environ:
             return original(command)
         before = os.environ.get(SPAWN)
-        os.environ[SPAWN] = _text(place)  # the shell gets this process's own variables
+        os.environ[SPAWN] = as_text(place)  # the shell gets this process's own variables
         try:
             return original(command)
         finally:
@@ -141,10 +177,13 @@ def _system(original: Callable[..., int]) -> Callable[..., int]:
 def _spawning(original: Callable[..., int]) -> Callable[..., int]:
     @wraps(original)
     def spawn(path: Any, argv: Any, env: Any, **kwargs: Any) -> int:
-        place = _quiet(_place)
-        if place is not None and isinstance(env, Mapping) and launched.LAUNCH in env:
-            env = {**env, SPAWN: _text(place)}
-        return original(path, argv, env, **kwargs)
+        here = quiet(starter)
+        place = quiet(ahead_of_run if here is None else lambda: place_in(here))
+        start = _command(path, argv, env, here) if isinstance(env, Mapping) else None
+        if place is not None and isinstance(env, Mapping) and starts.marker in env:
+            env = {**env, SPAWN: as_text(place)}
+        with _begins(start, here, place):
+            return original(path, argv, env, **kwargs)
 
     return spawn
 
@@ -154,9 +193,9 @@ def _with_place(
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     given = args[_ENV_PLACE] if len(args) > _ENV_PLACE else kwargs.get("env")
     environ = os.environ if given is None else given
-    if not isinstance(environ, Mapping) or launched.LAUNCH not in environ:
+    if not isinstance(environ, Mapping) or starts.marker not in environ:
         return args, kwargs  # the child will not be recorded
-    told = {**environ, SPAWN: _text(place)}
+    told = {**environ, SPAWN: as_text(place)}
     if len(args) > _ENV_PLACE:
         return (*args[:_ENV_PLACE], told, *args[_ENV_PLACE + 1 :]), kwargs
     return args, {**kwargs, "env": told}
@@ -168,125 +207,34 @@ def _patch_processes(module: ModuleType) -> None:
 
     @wraps(start)
     def start_in_lane(self: Any) -> Any:
-        place = _quiet(_place)
-        if place is None or getattr(self, "_start_method", None) == "fork":
-            return start(self)
-        self._agentdbg_place = place
-        try:
-            return start(self)
-        finally:
-            vars(self).pop("_agentdbg_place", None)
+        here = quiet(starter)
+        forks = getattr(self, "_start_method", None) == "fork"
+        place = None if forks else quiet(ahead_of_run if here is None else lambda: place_in(here))
+        with _begins(starts.of_process(self), here, place):
+            if place is None:
+                return start(self)
+            self._agentdbg_place = place
+            try:
+                return start(self)
+            finally:
+                vars(self).pop("_agentdbg_place", None)
 
     @wraps(bootstrap)
     def bootstrap_in_lane(self: Any, *args: Any, **kwargs: Any) -> Any:
+        starts.now.start = None  # of the process that this one was forked from
+        if told is not None and starts.of_process(self).how == starts.WORKER:
+            told("worker")
         place = vars(self).pop("_agentdbg_place", None)
-        scope = _quiet(lambda: _scope_of(place)) if isinstance(place, dict) and place["pid"] != os.getpid() else None
+        scope = quiet(lambda: scope_of(place)) if isinstance(place, dict) and place["pid"] != os.getpid() else None
         if scope is None:
-            return bootstrap(self, *args, **kwargs)
+            try:
+                return bootstrap(self, *args, **kwargs)
+            finally:
+                flush_draws()
         with scopes.inside(scope):
-            return bootstrap(self, *args, **kwargs)
+            try:
+                return bootstrap(self, *args, **kwargs)
+            finally:
+                flush_draws(scope)
 
     kind.start, kind._bootstrap = start_in_lane, bootstrap_in_lane
-
-
-def _scope_of(place: Mapping[str, Any]) -> Scope | None:
-    """The scope of a place in this process; of a forked child's own run, where it has one."""
-    from agentdbg.recording.process import recorder
-
-    found = recorder()
-    return None if found is None else _joined(found, place)
-
-
-class InLane:
-    """A function for another process, with the place that it was handed over from."""
-
-    def __init__(self, function: Callable[..., Any], place: dict[str, object]) -> None:
-        self.function = function
-        self.place = place
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        scope = _quiet(lambda: _scope_of(self.place))
-        if scope is None:
-            return self.function(*args, **kwargs)
-        with scopes.inside(scope):
-            return self.function(*args, **kwargs)
-
-
-def _handed_over(function: Callable[..., Any]) -> Callable[..., Any]:
-    place = _quiet(_place) if scopes.here() is not None else None
-    return function if place is None else InLane(function, place)
-
-
-def _patch_executor(module: ModuleType) -> None:
-    pool = module.ProcessPoolExecutor
-    submit = pool.submit
-
-    @wraps(submit)
-    def submit_in_lane(self: object, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-        handed = _handed_over(fn)
-        token = scopes.enter(None)  # a worker that this starts outlives the run
-        try:
-            return submit(self, handed, *args, **kwargs)
-        finally:
-            scopes.leave(token)
-
-    pool.submit = submit_in_lane
-
-
-def _patch_pool(module: ModuleType) -> None:
-    pool = module.Pool
-    make = pool.__init__
-
-    @wraps(make)
-    def make_outside(*args: Any, **kwargs: Any) -> None:
-        with scopes.inside(None):
-            make(*args, **kwargs)
-
-    pool.__init__ = make_outside
-    pool.apply_async = _once_in_lane(pool.apply_async, module)
-    for name in ("_map_async", "imap", "imap_unordered"):
-        setattr(pool, name, _each_in_lane(getattr(pool, name), module))
-
-
-class EachInLane(InLane):
-    """The same for the items of a ``map``: each comes with its number, which makes a lane of its own."""
-
-    def __init__(self, function: Callable[..., Any], place: dict[str, object], *, unpacked: bool) -> None:
-        super().__init__(function, place)
-        self.unpacked = unpacked
-
-    def __call__(self, *numbered: Any) -> Any:
-        number, *items = numbered if self.unpacked else numbered[0]
-        place = {**self.place, "lane": f"{self.place['lane']}.{number}", "forked_at": 0}
-        return InLane(self.function, place)(*items)
-
-
-def _each_in_lane(method: Callable[..., Any], module: ModuleType) -> Callable[..., Any]:
-    @wraps(method)
-    def with_lanes(self: object, func: Callable[..., Any], iterable: Any, *args: Any, **kwargs: Any) -> Any:
-        handed = func if isinstance(self, module.ThreadPool) else _handed_over(func)  # threads have lanes already
-        if not isinstance(handed, InLane):
-            return method(self, func, iterable, *args, **kwargs)
-        unpacked = getattr(args[0] if args else kwargs.get("mapper"), "__name__", "") == "starmapstar"
-        each = EachInLane(func, handed.place, unpacked=unpacked)
-        numbered = ((number, *item) if unpacked else (number, item) for number, item in enumerate(iterable))
-        counted = list(numbered) if hasattr(iterable, "__len__") else numbered
-        return method(self, each, counted, *args, **kwargs)
-
-    return with_lanes
-
-
-def _once_in_lane(method: Callable[..., Any], module: ModuleType) -> Callable[..., Any]:
-    @wraps(method)
-    def with_lane(self: object, func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        return method(self, func if isinstance(self, module.ThreadPool) else _handed_over(func), *args, **kwargs)
-
-    return with_lane
-
-
-def _quiet(function: Callable[[], Any]) -> Any:
-    """What ``function`` gives; ``None`` when it fails: a child is not kept from starting for it."""
-    try:
-        return function()
-    except Exception:
-        return None

@@ -16,6 +16,7 @@ import os
 import sys
 from _thread import _local
 
+from agentdbg.recording import starts
 from agentdbg.recording.effect_events import WRITE_FLAGS, Rules, command, resolve
 from agentdbg.recording.file_weight import TemporaryFiles, is_dull
 from agentdbg.recording.frames import OwnFiles, asked_by, innermost, place_of, witness
@@ -162,13 +163,6 @@ def _root() -> object:
     return None if root is state.program else root
 
 
-def is_recorded_child(argv: str, environ: Mapping[str, str] | None) -> bool:
-    """Whether a started process records itself: Python below ``agentdbg record``, which tells its children so."""
-    program = os.path.basename(argv.partition(" ")[0])
-    known = os.environ if environ is None else environ
-    return LAUNCH in known and (program.startswith("python") or argv.startswith(sys.executable))
-
-
 # -- the hook ---------------------------------------------------------------------------------------
 
 
@@ -303,12 +297,14 @@ def _database(event: str, args: Args) -> None:
 def _started(event: str, args: Args) -> None:
     detail = _judged(_rules.checks[event], args) or ""
     if (asker := _ASKS_MACHINE.get(detail)) is None or not asked_by(asker):
-        _start(event, detail, args[3] if event == "subprocess.Popen" and isinstance(args[3], dict) else None)
+        _start(event, detail)
 
 
-def _start(event: str, detail: str, environ: Mapping[str, str] | None = None) -> None:
-    recorded = is_recorded_child(detail, environ) and _standing()[0] is not None
-    if not recorded and not any(helper in detail for helper in _HELPERS):
+def _start(event: str, detail: str) -> None:
+    """A process was started; one that records itself has an event of its own."""
+    if not (starts.now.start is not None and starts.now.start.noted) and not any(
+        helper in detail for helper in _HELPERS
+    ):
         _saw(event, detail, None, PROCESS)
 
 

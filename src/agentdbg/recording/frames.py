@@ -16,7 +16,7 @@ _DEMO = os.path.join(PACKAGE, "demo") + os.sep
 _OWN = tuple(PACKAGE + name.replace("/", os.sep) for name in (
     "store/", "redaction/", "config/", "model/", "recording/launch/", "recording/environment.py",
     "recording/git_state.py", "recording/process.py", "recording/run.py", "recording/entry_point.py",
-    "recording/launched.py", "recording/host.py",
+    "recording/launched.py", "recording/host.py", "recording/program_run.py",
 ))  # fmt: skip
 _SELF = tuple(
     f"{PACKAGE}recording{os.sep}{name}.py"

@@ -37,7 +37,9 @@ def install() -> None:
 
     patch()
     standard_input.install()
-    enter_program()
+    from agentdbg.recording import child_places
+
+    enter_program(child_places.lane_of_start())
 
 
 def patch() -> None:

@@ -220,9 +220,9 @@ class Recorder:
     def inherited_scope(self) -> Scope | None:
         """Where the process that started this one stood, when that was in a run."""
         if self._inherited == "":
-            from agentdbg.recording import children
+            from agentdbg.recording import child_places
 
-            self._inherited = children.inherited(self)
+            self._inherited = child_places.inherited(self)
         return self._inherited
 
     def outer_scope(self, *, aside: bool = True) -> Scope | None:
@@ -232,7 +232,7 @@ class Recorder:
             aside: Begin the run of what a launched program does outside its root calls, where there is none yet.
         """
         inherited, place = self.inherited_scope(), scopes.unbegun()
-        if inherited is not None and (place is None or place.root is scopes.program_run):
+        if inherited is not None and place is None:
             return inherited
         if place is not None:
             return place.begin() or self._aside_scope(place.lane, begin=aside)
@@ -255,19 +255,26 @@ class Recorder:
     def _program_name() -> str:
         return os.path.basename(sys.argv[0] if sys.argv else "") or "process"
 
+    def program_run(self) -> RunRecording | None:
+        """The run that this process's program is: that of the process that started it, or its own."""
+        inherited = self.inherited_scope()
+        return self.implicit_run() if inherited is None else inherited.run
+
     def implicit_run(self) -> RunRecording | None:
         """The run of a process without a root; ``None`` once a root has been seen."""
         if self.seen_root or (self.serving and self._implicit is None):
             return None
         with self._lock:
             if self._implicit is None:
+                from agentdbg.recording import child_places, program_run
                 from agentdbg.recording.entry_point import program_entry
-                from agentdbg.recording.run import RunRecording
 
-                self._implicit = run = RunRecording.start(self, self._program_name(), entry={})
-                run.facts.entry = self.guard(lambda: program_entry(run), {})
-                run.save()
-                launched.tell("process_run", run_id=run.run_id, store=self.store)
+                self._implicit = run = program_run.begin(self, self._program_name())
+                child_places.flush(run)
+                if not run.is_child:
+                    run.facts.entry = self.guard(lambda: program_entry(run), {})
+                    run.save()
+                    launched.tell("process_run", run_id=run.run_id, store=self.store)
             return self._implicit
 
     @property
@@ -279,19 +286,23 @@ class Recorder:
         """The process ends: so does its run without a root, and the last records are written."""
         self.await_environment()
         error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
-        for run in (self._implicit or self.guard(self._empty_run, None), self._aside):
+        from agentdbg.recording import child_places
+
+        own = self._implicit or self.guard(self._left_to_end, None)
+        if own is not None:
+            self.guard(lambda: child_places.flush(own), None)
+        for run in (own, self._aside):
             if run is not None:
                 self.guard(partial(run.finish, "ok" if error is None else "failed", error), None)
         self.guard(lambda: self.disk.drain(2.0), None)
         if isinstance(getattr(sys, "last_value", None), KeyboardInterrupt):
             keep_interrupt_status()
 
-    def _empty_run(self) -> RunRecording | None:
-        """The run of a launched program that made no call at all, so that it is known to have made none."""
-        mine = launched.active and launched.main_pid == os.getpid() and self.answerer is None
-        if not mine or self.serving or self.inherited_scope() is not None or launched.has_runs():
-            return None
-        return self.implicit_run()
+    def _left_to_end(self) -> RunRecording | None:
+        """The program's own run, where this process has to end it though it has made no call."""
+        from agentdbg.recording import program_run
+
+        return program_run.left_to_end(self)
 
     def after_fork(self) -> None:
         """In a forked child: own identity, locks and files; the parent's threads are not here."""

@@ -61,7 +61,7 @@ class RunRecording:
         self._forked_lanes: set[str] = {"0"}
         self._redacted = self._surrogates = self._drawn = 0
         self.draws_cut = False
-        self._child = False
+        self.is_child = False
         RunRecording._live.add(self)
 
     @classmethod
@@ -106,7 +106,7 @@ class RunRecording:
             if run.run_id == run_id:
                 return run
         run = cls(recorder, RunFacts(run_id, agent))
-        run._child = True
+        run.is_child = True
         hello = recorder.hello(step)
         run._writer = RunWriter(recorder.disk, f"{store}/runs/{run_id}", recorder.new_writer_id(), hello)
         return run
@@ -299,7 +299,7 @@ class RunRecording:
 
     def save(self) -> None:
         """Write ``run.json``; only the process that began the run does."""
-        if self._child:
+        if self.is_child:
             return
         held = self._lock.acquire(timeout=self.recorder.disk.patience)
         try:
@@ -314,7 +314,7 @@ class RunRecording:
         self.effects.finish(self)
         while self.drawing:  # lanes that ended without an event since, or without any
             self.flush_draws(self.drawing.pop())
-        if self._child:
+        if self.is_child:
             self._writer.close()
             return
         facts.status = "waiting" if status == "ok" and self.waiting else status
@@ -392,7 +392,7 @@ class RunRecording:
             parent = here.parent if here is not None and here.run is run else None
             recorder = run.recorder
             run._lock = threading.RLock()
-            run._child = True
+            run.is_child = True
             run.effects = RunEffects()
             run._forked_lanes = set()
             run._writer = RunWriter(

@@ -159,7 +159,10 @@ class Unbegun(Scope):
 
 
 class ProgramRun:
-    """A launched program's own run, as long as no call has begun it. ``begun`` is that run then."""
+    """A launched program's own run, as long as no call has begun it. ``begun`` is that run then.
+
+    ``parent`` is the step that started this process, ``inside`` whether that was in a call that a replay serves.
+    """
 
     MOST_DRAWS = 5_000
 
@@ -168,10 +171,12 @@ class ProgramRun:
         self.drawing: set[Lane] = set()
         self.begun: RunRecording | None = None
         self.recorder = self
+        self.parent: str | None = None
+        self.inside = False
 
     def place(self, lane: Lane) -> Scope | None:
         """The scope of that lane in the run; ``None`` as long as there is none."""
-        return None if self.begun is None else Scope(self.begun, None, lane)
+        return None if self.begun is None else Scope(self.begun, self.parent, lane, self.inside)
 
     def begin(self) -> None:
         """Begin the run, unless the program's root calls are its runs."""
@@ -179,7 +184,7 @@ class ProgramRun:
 
         found = recorder()
         if self.begun is None and found is not None:
-            self.begun = found.implicit_run()
+            self.begun = found.program_run()
 
     def took(self, run: RunRecording) -> None:
         """A root call began a run here: it has what was drawn before it."""
@@ -205,9 +210,9 @@ class ProgramRun:
 program_run = ProgramRun()
 
 
-def enter_program() -> None:
+def enter_program(lane: Lane | None = None) -> None:
     """From here on the running code stands in its program's own run, begun or not."""
-    _current.set(Unbegun(program_run, None, Lane()))  # type: ignore[arg-type]  # in the run's place
+    _current.set(Unbegun(program_run, None, lane or Lane()))  # type: ignore[arg-type]  # in the run's place
 
 
 _current: ContextVar[Scope | None] = ContextVar("agentdbg_scope", default=None)

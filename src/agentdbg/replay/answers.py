@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 from math import inf
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from agentdbg.model.canonical import loads
 from agentdbg.model.records import Json, StepStatus
@@ -17,6 +17,9 @@ from agentdbg.replay.control import Expected, Gatekeeper
 from agentdbg.replay.order import NEVER, CompletionOrder
 from agentdbg.replay.settling import SETTLE_S
 from agentdbg.replay.timers import Timers
+
+if TYPE_CHECKING:
+    from agentdbg.replay.kin import Others
 
 
 class Diverged(ReplayStop):
@@ -111,6 +114,22 @@ class ExactAnswers:
         if self._order.timers is not None:
             self._order.timers.begins(min((call.asked_at for call in self._cassette.calls), default=inf))
 
+    @property
+    def timers(self) -> Timers:
+        """What ``keep_time`` gave."""
+        assert self._order.timers is not None
+        return self._order.timers
+
+    @property
+    def cassette(self) -> Cassette:
+        """Where the answers come from."""
+        return self._cassette
+
+    def share(self, others: Others) -> None:
+        """Other processes take part too."""
+        self._order.others = others
+        self.timers.others = others
+
     # -- for the child ----------------------------------------------------------------------------
 
     def hold(self, more: int) -> None:
@@ -160,17 +179,22 @@ class ExactAnswers:
     def _match(self, call: Call) -> RecordedCall | None:
         """The recorded call that this one is; ``None`` when it lies behind the end of a record that breaks off."""
         with self._changed:
-            if self._stop is not None:
-                raise self._stop
-            waiting = self._waiting.get(call.fingerprint)
-            if not waiting:
-                self._not_there(call, known=waiting is not None)
-                return None
-            recorded = self._choose(waiting, call.lane)
-            self._homes[call.lane] = recorded.lane
-            self._matched[call.step] = self._by_recorded[recorded.step] = recorded
-            self._order.asked(recorded)
+            recorded = self._take_match(call)
+            if recorded is not None:
+                self._order.asked(recorded)
             return recorded
+
+    def _take_match(self, call: Call) -> RecordedCall | None:
+        if self._stop is not None:
+            raise self._stop
+        waiting = self._waiting.get(call.fingerprint)
+        if not waiting:
+            self._not_there(call, known=waiting is not None)
+            return None
+        recorded = self._choose(waiting, call.lane)
+        self._homes[call.lane] = recorded.lane
+        self._matched[call.step] = self._by_recorded[recorded.step] = recorded
+        return recorded
 
     def _choose(self, waiting: list[RecordedCall], lane: str) -> RecordedCall:
         """Take one of several outcomes of the same call: the same lane's earliest, else the earliest of all."""

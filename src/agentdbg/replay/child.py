@@ -16,10 +16,8 @@ import sys
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from agentdbg.model.fingerprint import VolatileRules
 from agentdbg.recording import coverage, pins, scope
 from agentdbg.recording.calls import ReplayStop
 from agentdbg.recording.http_calls import give_up_open
@@ -33,13 +31,17 @@ from agentdbg.replay.by_hand import by_hand
 from agentdbg.replay.clock import RecordedDraws
 from agentdbg.replay.control import Aborted, Control
 from agentdbg.replay.entry import CannotStart, load, start
-from agentdbg.replay.guard import Guard, Refused, Violation, leaky_modules
+from agentdbg.replay.guard import Guard, Refused, leaky_modules
+from agentdbg.replay.joined import end_forked, follow_forks
 from agentdbg.replay.pauses import Pauses
+from agentdbg.replay.processes import Hub, SharedAnswers, first_process
+from agentdbg.replay.reporting import Reporter, step_now
+from agentdbg.replay.set_up import set_up
 
 if TYPE_CHECKING:
+    from agentdbg.replay.kin import Kin
     from agentdbg.replay.regression_child import RegressionChild
 
-MAX_TOLERATED = 1000
 RUNS_AT_IMPORT = (
     "the program calls its agent while it is imported, so that it cannot be restored: "
     "put the calls below if __name__ == '__main__'"
@@ -47,10 +49,6 @@ RUNS_AT_IMPORT = (
 search_path: list[str] = []
 """Where the program's modules are found, and what a replay loads later; before it is set, the replay's own alone."""
 WAIT_S, IDLE_WAITS = 0.05, 40
-
-
-class Stopped(ReplayStop):
-    """The guard stopped an effect."""
 
 
 class Over(ReplayStop):
@@ -87,7 +85,9 @@ class Replay:
             raise CannotStart("recording is switched off (AGENTDBG=off)")
         tape = cassettes.read(spec["cassette"])
         self._regression = regression_of(spec, tape, control.tell)
-        self.answers = ExactAnswers(tape, control.tell) if self._regression is None else self._regression.answers
+        self._hub: Hub | None = None
+        exact = SharedAnswers if spec.get("processes") else ExactAnswers
+        self.answers = exact(tape, control.tell) if self._regression is None else self._regression.answers
         self._spec, self._control = spec, control
         self._pauses = Pauses(control.tell, spec.get("control") or {}, self.answers.hold)
         if spec.get("control") is not None:
@@ -96,16 +96,11 @@ class Replay:
         self._tape_breaks_off = tape.ends_early
         restore = spec.get("restore") or {}
         self._seeds, self._resumes = "seed" in restore, bool(restore) and "seed" not in restore
-        self._roots = self._tolerated = 0
+        self._roots = 0
         self._importing = self._ended = False
-        found.answerer = self.answers
-        found.capture_environment = False
-        found.surrogates = tape.surrogates
-        found.redacting = bool(spec["redacting"])  # the record's hashes hold under its own rules alone
+        self._pid = os.getpid()
+        set_up(found, spec, tape, self.answers)
         found.run_id = spec["run_id"]
-        found.mode_meta = dict(spec["meta"])
-        found.roots = dict(spec["roots"])
-        found.volatile = VolatileRules(spec["volatile"]["version"], spec["volatile"]["paths"])
         self._launch = spec.get("launch")
         self._whole = self._launch is not None and not spec.get("root")
         self._found = found
@@ -123,13 +118,42 @@ class Replay:
         sys.argv = list(spec["argv"])
         here = os.path.dirname(os.path.abspath(__file__))
         sys.path[:] = [place for place in dict.fromkeys(search_path or sys.path) if place != here]
+        self._reporter = Reporter(self.answers, control.tell)
+        kin = self._with_others()
         install_seams()
         libraries.answer_from_cache()
-        allow = None if again is None else again.allows
-        guard = Guard(spec["allow_write"], spec["tolerate"], _where, self._report, allow)
-        guard.arm()
+        self._arm(kin)
         control.listen(self._take)
         control.tell({"event": "started", "guard": "audit"})
+
+    def _arm(self, kin: Kin | None) -> None:
+        """Put the guard in force."""
+        spec, report = self._spec, self._reporter.report
+        allow = None if self._regression is None else self._regression.allows
+        guard = Guard(spec["allow_write"], spec["tolerate"], step_now, report, allow if kin is None else kin.allows)
+        guard.arm()
+        if kin is not None:
+            kin.refuse = guard.refuse
+            follow_forks(self._reporter, kin, self._draws, self._drop)
+
+    def _with_others(self) -> Kin | None:
+        """Be the first of several processes, where the record has them."""
+        if not isinstance(self.answers, SharedAnswers):
+            return None
+
+        def about() -> dict[str, object]:
+            return {"now": self._draws.time.now(), "processor": platform.uname().processor}
+
+        self._hub, kin = first_process(self._spec, self.answers, self._control.tell, about)
+        self.answers.share(self._hub)
+        kin.settle()
+        return kin
+
+    def _drop(self) -> None:
+        """This is a forked process: what the first one talks through is not its own."""
+        self._control.close()
+        if self._hub is not None:
+            self._hub.forget()
 
     def _take(self, command: Mapping[str, Any]) -> None:
         """A command of the parent's."""
@@ -152,20 +176,26 @@ class Replay:
         except (ReplayStop, Refused):
             pass  # latched: the parent knows
         except CannotStart as problem:
-            if not self._roots:
+            if not self._roots and os.getpid() == self._pid:
                 self._ended = True
                 self._control.tell({"event": "cannot_start", "reason": str(problem)})
                 return 3
         except BaseException as problem:
             error = problem
+        if os.getpid() != self._pid:
+            return _end_of_forked(error)
         self._await_threads()
         if self._whole and not self._tape_breaks_off and self.answers.stopped() is None:
             _wind_down()
+        if self._hub is not None:
+            self._hub.await_others(self.answers.left, self.answers.stopped)
         return self._end(error)
 
     def _run(self) -> None:
         if self._launch is not None:
             scope.enter_program()
+            if self._hub is not None and self._whole:
+                scope.program_run.begin()  # so that processes find it
             atexit._clear()  # what is called at the end is the program's
             self.answers.begins()
             program.run(self._launch)
@@ -225,7 +255,8 @@ class Replay:
             "unpinned": self._draws.unpinned,
             "leaky": leaky_modules(),
         }
-        self._control.tell({**said, **self.answers.report()})
+        others = {} if self._hub is None else self._hub.report()
+        self._control.tell({**said, **self.answers.report(), **others})
         return 0
 
     def _tell_before_hard_exit(self) -> None:
@@ -273,21 +304,6 @@ class Replay:
     def _over(self) -> ReplayStop:
         return self.answers.latch(Over("the recorded run is over"), {"event": "over"})
 
-    def _report(self, violation: Violation) -> None:
-        kind = "tolerated" if violation.tolerated else "refused"
-        message = {**asdict(violation), "effect": violation.event, "event": kind}
-        if (here := scope.current()) is not None:  # the run knows values that no rule finds
-            message |= {name: here.run.gate.text(str(message[name])) for name in ("detail", "frame")}
-        if by_hand():
-            self._control.tell({**message, "event": "refused_by_hand", "frame": "pdb"})
-            return
-        if not violation.tolerated:
-            self.answers.latch(Stopped(f"{violation.event} {violation.detail}"), message)
-            return
-        self._tolerated += 1
-        if self._tolerated <= MAX_TOLERATED:
-            self._control.tell(message)
-
 
 def regression_of(
     spec: Mapping[str, Any], tape: cassettes.Cassette, tell: Callable[[Mapping[str, object]], None]
@@ -307,6 +323,19 @@ def _wind_down() -> None:
         atexit._run_exitfuncs()
 
 
+def _end_of_forked(error: BaseException | None) -> NoReturn:
+    """End a process that the program has forked and that came out at its end."""
+    status = 0
+    if isinstance(error, SystemExit):
+        status = error.code if isinstance(error.code, int) else int(error.code is not None)
+    elif error is not None:
+        sys.excepthook(type(error), error, error.__traceback__)
+        status = 1
+    give_up_open()
+    _wind_down()
+    end_forked(status)
+
+
 def _give_standard_input(spec: Mapping[str, Any]) -> None:
     """Let standard input be what the recorded program read from it."""
     place = spec.get("stdin")
@@ -323,11 +352,6 @@ def _ask_platform() -> None:
     """Let ``platform`` ask the machine ahead of the guard: SDKs put its answers, which it keeps, into headers."""
     platform.uname().processor  # noqa: B018  # asks ``uname -p`` on first use
     platform.platform()
-
-
-def _where() -> str | None:
-    here = scope.current()
-    return None if here is None else here.parent
 
 
 def run_and_end() -> NoReturn:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Any, Protocol
 
 from agentdbg.replay.child_report import ChildReport as ChildReport
-from agentdbg.replay.kernel_watch import KernelWatch
+from agentdbg.replay.kernel_watch import KernelWatch, Processes
 
 GRACE_S = 0.3
 """How long a program may go on after its replay is over: to unwind, not to try again."""
@@ -117,6 +117,7 @@ def run_child(
     watch: Watch | None = None,
     parent: Parent | None = None,
     starter: Starter | None = None,
+    processes: Processes | None = None,
 ) -> ChildReport:
     """Run the child to its end, or to the end of its time.
 
@@ -130,6 +131,7 @@ def run_child(
         watch: Follows the replay.
         parent: Answers what a regression replay asks.
         starter: Starts it elsewhere, with a command, a directory and variables that it knows already.
+        processes: What the program may start; ``None``: nothing.
     """
     report = ChildReport()
     deadline = time.monotonic() + timeout
@@ -139,7 +141,7 @@ def run_child(
     log = _Log(child.stdout if starter is None else child.stderr, watch)
     try:
         reach = None if parent is None else parent.may_connect
-        kernel = None if starter is not None else KernelWatch(report.messages.append, child.pid, tolerate, reach)
+        kernel = None if starter else KernelWatch(report.messages.append, child.pid, tolerate, reach, processes)
         _listen(control, report, deadline, kernel, watch, parent)
     except KeyboardInterrupt:
         report.messages.append({"event": "aborted"})
@@ -149,7 +151,7 @@ def run_child(
             report.exit_code = _end(child, patient=patient)
         else:
             report.exit_code = starter.end(child, report, EXIT_ELSEWHERE_S if patient else 0.0)
-        _hear_out(control, report)
+        _hear_out(control, report, processes)
         if watch is not None:
             _tell(watch, report)
         report.log = log.text()
@@ -278,12 +280,13 @@ def _heard(control: ControlPair, report: ChildReport, data: bytes) -> list[dict[
     return found
 
 
-def _hear_out(control: ControlPair, report: ChildReport) -> None:
+def _hear_out(control: ControlPair, report: ChildReport, processes: Processes | None) -> None:
     """What a child that has ended said behind its last word: its interpreter's end may have been stopped too."""
     control.ours.setblocking(False)
     with suppress(OSError):  # nothing more is there
         while (data := control.ours.recv(65536)) and len(control.pending) <= MAX_MESSAGE:
             _heard(control, report, data)
+    _end_others(report, processes)
 
 
 def _message(line: bytes, mark: bytes, report: ChildReport) -> dict[str, Any] | None:
@@ -305,3 +308,19 @@ def _end(child: subprocess.Popen[bytes], *, patient: bool) -> int:
     with suppress(ProcessLookupError, PermissionError):  # nothing is left
         os.killpg(child.pid, signal.SIGKILL)
     return child.wait()
+
+
+def _end_others(report: ChildReport, processes: Processes | None) -> None:
+    """End processes of the replay that have left its session, which nothing keeps them from without seccomp."""
+    for message in [] if processes is None else report.all("process"):
+        pid = message.get("pid")
+        with suppress(OSError, ValueError, TypeError):  # it is gone
+            if _is_one(int(str(pid)), processes):
+                os.kill(int(str(pid)), signal.SIGKILL)
+
+
+def _is_one(pid: int, processes: Processes | None) -> bool:
+    with open(f"/proc/{pid}/environ", "rb") as file:
+        found = file.read().split(b"\0")
+    known = {} if processes is None else processes.variables
+    return any(os.fsencode(f"{name}={value}") in found for name, value in known.items())

@@ -27,6 +27,10 @@ class ShownTime:
         self._lock = threading.Lock()
         self._at, self._real, self._limit = at, real_monotonic(), inf
 
+    def starts_anew(self) -> None:
+        """Nobody reads it; in a process that was forked from one where somebody may have."""
+        self._lock = threading.Lock()
+
     def now(self) -> float:
         """The moment that is shown."""
         with self._lock:
@@ -80,6 +84,11 @@ class RecordedDraws:
         self.time = ShownTime(start)
         self._ahead = {name: first.get(name, original()) - start for name, original in _ORIGINALS.items()}
         self._floor: dict[str, float] = {}
+
+    def starts_anew(self) -> None:
+        """Nobody draws; in a process that was forked from one where somebody may have."""
+        self._lock = threading.Lock()
+        self.time.starts_anew()
 
     def draw(self, lane: str, source: str, site: str) -> tuple[bool, object]:
         """The next recorded value for that source and site; what a person types in pdb takes none."""

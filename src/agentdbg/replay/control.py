@@ -107,6 +107,12 @@ class Control:
             while line:
                 line = line[os.write(self._fd, line) :]
 
+    def close(self) -> None:
+        """Give the channel up in this process, which is not the one that it was made for."""
+        with suppress(OSError):
+            os.close(self._fd)
+        self._fd = -1
+
     def wait(self) -> None:
         """Wait until the parent says to go on."""
         os.read(self._fd, 1)

@@ -99,7 +99,7 @@ class Guard:
         self._report = report
         self._local = _Local()
         self._found: list[Violation] = []
-        self._seals = Seals(self._rules, self._refuse)
+        self._seals = Seals(self._rules, self._refuse, self._is_allowed)
         self._installed = False
         self._armed = False
 
@@ -126,6 +126,10 @@ class Guard:
         self.install()
         self._seals.close()
         self._armed = True
+
+    def refuse(self, event: str, detail: str) -> None:
+        """Refuse what raises no event of its own; raises ``Refused``."""
+        self._refuse(event, detail)
 
     def disarm(self) -> None:
         """Let everything through again; for tests."""

@@ -18,6 +18,7 @@ from agentdbg.recording.effect_events import WRITE_FLAGS, Rules, command, descri
 
 Refuse: TypeAlias = "Callable[[str, str], None]"
 Function: TypeAlias = "Callable[..., Any]"
+Allows: TypeAlias = "Callable[[str, tuple[Any, ...]], bool]"
 
 _SQLITE_OK, _SQLITE_DENY, _SQLITE_ATTACH = 0, 1, 24
 
@@ -25,15 +26,17 @@ _SQLITE_OK, _SQLITE_DENY, _SQLITE_ATTACH = 0, 1, 24
 class Seals:
     """The replaced functions; ``close`` puts them in place, ``open`` takes them out again."""
 
-    def __init__(self, rules: Rules, refuse: Refuse) -> None:
+    def __init__(self, rules: Rules, refuse: Refuse, allows: Allows = lambda event, args: False) -> None:
         """Prepare without touching anything.
 
         Args:
             rules: Judges paths.
             refuse: Called with event and detail of an effect; raises when the guard is armed.
+            allows: Whether an effect may happen all the same.
         """
         self._rules = rules
         self._refuse = refuse
+        self._allows = allows
         self._replaced: list[tuple[ModuleType, str, Function]] = []
         self._bytecode = sys.dont_write_bytecode
 
@@ -83,7 +86,8 @@ class Seals:
         """Starting a process below ``subprocess``, as ``multiprocessing`` does without an event on 3.11."""
 
         def fork_exec(args: Any, executables: Any, *rest: Any) -> Any:
-            self._refuse("_posixsubprocess.fork_exec", command(executables[0] if executables else "", args))
+            if not self._allows("_posixsubprocess.fork_exec", (args, executables, *rest)):
+                self._refuse("_posixsubprocess.fork_exec", command(executables[0] if executables else "", args))
             return original(args, executables, *rest)
 
         return fork_exec

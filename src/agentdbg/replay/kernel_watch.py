@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import fnmatch
+import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from agentdbg.replay.kernel.family import Family
 from agentdbg.replay.kernel.paths import OPEN_ALREADY
 from agentdbg.replay.kernel.supervisor import Asked, Supervisor, take_listener
 
@@ -30,6 +33,27 @@ SHARED_MEMORY = "/dev/shm"
 NATIVE = "code below Python"
 
 
+@dataclass(frozen=True, slots=True)
+class Processes:
+    """The processes that a replay's program may start.
+
+    Attributes:
+        interpreter: The program that may be executed.
+        variables: What its variables have to begin with.
+        address: Local address that the first process listens on.
+        own: Places where sockets are the replay's own.
+    """
+
+    interpreter: str
+    variables: Mapping[str, str]
+    address: str
+    own: tuple[str, ...]
+
+    def family(self, first: int) -> Family:
+        """The same with the first process."""
+        return Family(first, os.path.realpath(self.interpreter), self.variables, self.address, self.own)
+
+
 class KernelWatch:
     """Takes the filter's listener over once the child has one."""
 
@@ -39,8 +63,10 @@ class KernelWatch:
         pid: int,
         tolerate: Sequence[str],
         may_connect: Callable[[str], bool] | None = None,
+        processes: Processes | None = None,
     ) -> None:
         self._pid = pid
+        self._processes = processes
         self._may_connect = may_connect
         self._tell = tell
         self._tolerate = (*_HARMLESS, *tolerate)
@@ -70,7 +96,15 @@ class KernelWatch:
             self._tell({"event": "no_kernel", "reason": reason})
             return False
         alone = message.get("alone") is True
-        Supervisor(taken, writable, self._looked_at, lambda path, pid: False, self._may_connect, alone=alone).start()
+        Supervisor(
+            taken,
+            writable,
+            self._looked_at,
+            lambda path, pid: False,
+            self._may_connect,
+            alone=alone,
+            family=None if self._processes is None else self._processes.family(self._pid),
+        ).start()
         return True
 
     def _looked_at(self, asked: Asked) -> None:
@@ -95,5 +129,6 @@ class KernelWatch:
 
     def _is_own(self, path: str) -> bool:
         """Whether a path is the replay's own scratch, its own shared memory, or a device."""
-        places = [self._contained[0], *(place for place in self._contained if place == SHARED_MEMORY), *_DEVICES]
+        own = () if self._processes is None else self._processes.own
+        places = [self._contained[0], *own, *(place for place in self._contained if place == SHARED_MEMORY), *_DEVICES]
         return path.startswith(OPEN_ALREADY) or any(f"{path}/".startswith(f"{place}/") for place in places)

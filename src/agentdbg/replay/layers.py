@@ -54,11 +54,12 @@ def enter(spec: Mapping[str, Any], tell: Tell, wait: Callable[[], object]) -> li
     _put_start_files(spec.get("start_files") or [], folders)
     _keep_temporary_files_where_they_are(spec, folders)
     os.chdir(spec["cwd"])
-    contained = [str(spec["scratch"]), *folders]
+    several = spec.get("processes") or {}
+    contained = [str(spec["scratch"]), *map(str, several.get("own", ())), *folders]
     try:
         capabilities.give_up()
         abi = landlock.restrict([*contained, *_ALWAYS_WRITABLE], network=closed)
-        listener = call_filter.install(listened=True)
+        listener = call_filter.install(listened=True, several=bool(several))
     except (OSError, calls.KernelRefused) as problem:
         raise NoKernelGuard(str(getattr(problem, "strerror", None) or problem)) from problem
     if listener is None:  # an effect could be stopped without a word, and the program go on as if it had not been
@@ -191,6 +192,13 @@ def _keep_temporary_files_where_they_are(spec: Mapping[str, Any], folders: Seque
     if usual["variable"] is not None:
         os.environ["TMPDIR"] = usual["variable"]
     on_standard_import("tempfile", lambda module: _do_not_probe(module, usual["path"]))
+
+
+def keep_temporary_files_as_first(spec: Mapping[str, Any]) -> None:
+    """The same in a further process of a replay."""
+    usual = spec.get("temporary")
+    if usual is not None and os.environ.get("TMPDIR") == usual["variable"]:
+        on_standard_import("tempfile", lambda module: _do_not_probe(module, usual["path"]))
 
 
 def _do_not_probe(module: ModuleType, path: str) -> None:

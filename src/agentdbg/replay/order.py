@@ -25,12 +25,15 @@ from agentdbg.replay.settling import Threads, loop_rests, settle_time
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Future, Task
 
+    from agentdbg.replay.kin import Others
     from agentdbg.replay.timers import Timers
 
 STALL_S = 2.0
 """How long an outcome waits for its turn while nothing else happens; then the order is reported as not kept."""
 NEVER = inf
 _TICK_S = 0.0005
+OTHERS = 3
+"""So many times longer other processes are waited for than threads are: they are farther away."""
 _TURNS = 64
 """Turns that a loop without rest gets at least, however slow the machine is."""
 
@@ -103,7 +106,10 @@ class CompletionOrder:
         lost: An outcome was given out before its turn, after a wait.
         end: The place behind all others.
         timers: What puts timers and outcomes into one order, where time is that of the record.
+        others: The other processes of the replay, where there can be any.
     """
+
+    others: Others | None = None
 
     def __init__(self, calls: Sequence[RecordedCall], stopped: Callable[[], ReplayStop | None]) -> None:
         self.changed = threading.Condition(threading.RLock())
@@ -185,7 +191,8 @@ class CompletionOrder:
             raise stop
         if self._cursor >= place:
             return True
-        if place < self.end and not self._held and real_monotonic() - self._progress >= STALL_S:
+        late = place < self.end and not self._held and real_monotonic() - self._progress >= STALL_S
+        if late and not (self.others is not None and self.others.run()):
             self.lost = True
             return True
         return False
@@ -195,13 +202,14 @@ class CompletionOrder:
     def wait(self, place: float, gap: float = 0.0) -> None:
         """Block until an outcome's turn has come."""
         with self.changed:
-            if self._cursor >= place and self._stopped() is None and self._threads.alone:
+            if self._cursor >= place and self._stopped() is None and self._threads.alone and not self._shared():
                 return
             in_loop = _running_loop() is not None
             while not self._is_turn(place) and not (in_loop and self._blocked_by_me(place)):
                 self.changed.wait(STALL_S / 4)
             if not in_loop:
                 self._threads.await_rest(gap, self.changed.wait)
+                self._await_others(gap)
                 moment = self._moments[int(min(place, self.end))]
                 if self.timers is not None and moment < inf and self.timers.anyone_before(moment):
                     self.timers.wait_until(moment, STALL_S, self.changed.wait)
@@ -212,12 +220,28 @@ class CompletionOrder:
         Of a call that was not made yet it is not known who will make it; if one thread made all others, it is that one.
         """
         me = threading.get_ident()
-        alone = set(self._askers.values()) == {me}
+        alone = set(self._askers.values()) == {me} and not self._shared()
         return place < self.end and all(
             alone if call.step not in self._askers else self._askers[call.step] == me
             for call in self._calls
             if call.asked < place and self._is_due(call, place)
         )
+
+    def _shared(self) -> bool:
+        """Whether other processes take part too."""
+        return self.others is not None and self.others.others()
+
+    def _await_others(self, gap: float) -> None:
+        """Let the other processes do what they have to do with the last outcome."""
+        others, looks = self.others, 0
+        until = real_monotonic() + OTHERS * settle_time(gap)
+        while others is not None and looks < 2 and others.others() and real_monotonic() < until:
+            looks = 0 if others.run() else looks + 1
+            self.changed.wait(_TICK_S)
+
+    def taken(self) -> list[int]:
+        """The places that are in the replay's record."""
+        return [place for place, found in enumerate(self._taken) if found]
 
     def _is_due(self, call: RecordedCall, place: float) -> bool:
         """Whether a call's intent or outcome has to come before a place and has not."""
@@ -282,7 +306,7 @@ class CompletionOrder:
             if not rests and not (late and turns >= _TURNS):
                 sleeper.loop.call_soon(self._release_at_rest, sleeper, until, turns + 1)
                 return
-            if not late and not self._threads.others_rest():
+            if not late and not (self._threads.others_rest() and not (self.others and self.others.run())):
                 self._later(sleeper.loop, _TICK_S, lambda: self._release_at_rest(sleeper, until, turns))
                 return
             if rests and self.timers is not None and sleeper.place < self.end and self.timers.knows(sleeper.loop):

@@ -14,6 +14,7 @@ from agentdbg.model.records import Json, Step
 from agentdbg.replay import cassette as cassettes
 from agentdbg.replay.cassette import Cassette
 from agentdbg.replay.container.engines import NoContainer, find_engine, image_of
+from agentdbg.replay.descent import regression_remark, start_lines
 from agentdbg.replay.foreseen import foreseen_calls
 from agentdbg.replay.main_module import MAIN
 from agentdbg.replay.placed import CodeRefused, placed
@@ -40,7 +41,7 @@ class Remark:
     Attributes:
         weight: ``obstacle``: it cannot be run like this; ``warning``; ``fact``.
         about: ``entry``, ``trust``, ``body``, ``effect``, ``redacted``, ``differs``, ``code``, ``guard``,
-            ``start state``, ``edit``, ``pin``, ``intent``, ``sandbox``, ``restore`` or ``open``.
+            ``start state``, ``edit``, ``pin``, ``intent``, ``sandbox``, ``restore``, ``process`` or ``open``.
         step: Number of the step it is about, where it is about one.
     """
 
@@ -247,6 +248,10 @@ def _remarks(
         if effect.uncovered:
             text = f"not served, so the guard stops it: {effect.what} ({effect.place})"
             yield Remark(WARNING, "effect", text, effect.step.n)
+    for words in start_lines(source) if not live else ():
+        yield Remark(FACT, "process", f"started again, under the same guard: {words}")
+    if live and (text := regression_remark(source)):
+        yield Remark(WARNING, "process", text)
     if redacted := sum(1 for body in tape.bodies.values() if _PLACEHOLDER in body):
         got = ": a live model gets the placeholders" if live else ""
         yield Remark(WARNING, "redacted", f"{redacted} served values are redacted{got}")

@@ -17,6 +17,7 @@ from agentdbg.replay.child_start import child_command
 from agentdbg.replay.cleaning import cleaned
 from agentdbg.replay.container.box import CHANNEL, Box
 from agentdbg.replay.container.wishes import box_for, members, variables
+from agentdbg.replay.descent import Descent, under_guard
 from agentdbg.replay.edited_record import EditedRecord
 from agentdbg.replay.edited_record import in_words as edited_in_words
 from agentdbg.replay.edits import Edit, Edited, apply, gated
@@ -255,7 +256,7 @@ def _replay(
     cwd = working_directory(source, scratch)
     start = start_state(source, cwd, scratch) if options.guard != "audit" else None
     box = box_for(source, options.image, options.engine, start, cwd, scratch) if options.image and start else None
-    with ControlPair() as control:
+    with Descent(source, scratch, apart=there is not None or box is not None) as processes, ControlPair() as control:
         spec = write_spec(
             source,
             scratch,
@@ -266,6 +267,7 @@ def _replay(
             control=None if watch is None else watch.settings(),
             restore=None if there is None else there.spec(scratch),
             box=None if box is None else members(box),
+            processes=processes,
         )
         if edited.arguments is not None:
             (scratch / "arguments").write_bytes(edited.arguments)
@@ -299,7 +301,8 @@ def _run_child(
 ) -> ChildReport:
     scratch, cwd = Path(str(spec["scratch"])), str(spec["cwd"])
     given = interpreter_options(mapping(source.summary().meta.get("entry")))
-    command = child_command(interpreter(source), given, scratch / "spec.json")
+    python, shared = interpreter(source), cast("Mapping[str, object] | None", spec["processes"])
+    command = child_command(python, given, scratch / "spec.json")
     env = {**child_environment(source, spec, scratch), **options.env}
     if box is not None:
         box.prepare(command[1:], cwd, {**env, **variables(scratch)}, options.tolerate)
@@ -312,6 +315,7 @@ def _run_child(
         tolerate=options.tolerate,
         watch=watch,
         starter=box,
+        processes=under_guard(python, shared, scratch),
     )
     if box is not None:
         box.finish(report)

@@ -30,6 +30,8 @@ _RESTING = {
 }
 
 
+LISTENERS = ("agentdbg.replay.control", "agentdbg.replay.process_link", "agentdbg.replay.processes")
+"""Modules of the replay's own threads, which wait for messages."""
 SETTLE_S = 0.1
 """How long an outcome waits at most for the rest of the program."""
 _LEAST_S = 0.02
@@ -128,7 +130,7 @@ def _rests(frame: FrameType) -> bool:
 
 
 def _is_ours(frame: FrameType) -> bool:
-    return frame.f_globals.get("__name__") == "agentdbg.replay.control"
+    return frame.f_globals.get("__name__") in LISTENERS
 
 
 def _could_run(ident: int) -> bool:

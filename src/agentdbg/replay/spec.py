@@ -14,6 +14,7 @@ from typing import cast
 from agentdbg.model.records import Json, Kind, Step
 from agentdbg.recording.launched import TAKES_A_VALUE
 from agentdbg.replay.cassette import volatile_rules
+from agentdbg.replay.kin import MARKER
 from agentdbg.replay.start_state import StartState
 from agentdbg.replay.trust import roots_of
 from agentdbg.store.journal import ref_from
@@ -45,11 +46,11 @@ def write_spec(
     regression: Mapping[str, object] | None = None,
     restore: Mapping[str, object] | None = None,
     box: Mapping[str, object] | None = None,
+    processes: Mapping[str, object] | None = None,
 ) -> dict[str, object]:
     """Write ``spec.json`` and ``arguments`` for the child; returns the specification. ``start`` and ``box``: layers."""
     summary = source.summary()
-    entry = mapping(summary.meta.get("entry"))
-    roots = roots_of(summary)
+    entry, roots = mapping(summary.meta.get("entry")), roots_of(summary)
     target = mapping(entry.get("callable"))
     spec: dict[str, object] = {
         "cassette": str(scratch / "cassette"),
@@ -69,7 +70,7 @@ def write_spec(
         "items": _items(source),
         "cwd": working_directory(source, scratch),
         "started_at": summary.started_at if restore is None else restore["started_at"],
-        "allow_write": [str(scratch)],
+        **_several(processes, scratch),
         "tolerate": list(tolerate),
         **standard_input(source, scratch),
         "scratch": str(scratch),
@@ -88,6 +89,12 @@ def write_spec(
 def _volatile(meta: Mapping[str, Json]) -> dict[str, object]:
     rules = volatile_rules(meta)
     return {"version": rules.version, "paths": {name: list(paths) for name, paths in rules.paths.items()}}
+
+
+def _several(processes: Mapping[str, object] | None, scratch: Path) -> dict[str, object]:
+    """What the processes of the replay share, where there may be several; where all of them may write."""
+    own = cast("Sequence[str]", (processes or {}).get("own", ()))
+    return {"processes": processes, "allow_write": [str(scratch), *own]}
 
 
 def _layers(start: StartState | None, scratch: Path, box: Mapping[str, object] | None) -> dict[str, object]:
@@ -210,7 +217,16 @@ def child_environment(source: DirectoryRunSource, spec: Mapping[str, object], sc
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONPATH": os.pathsep.join(dict.fromkeys([*path, str(spec["cwd"]), package])),
         "TMPDIR": str(scratch / "tmp"),
+        **_of_processes(mapping(spec.get("processes")), scratch),
     }
+
+
+def _of_processes(processes: Mapping[str, Json], scratch: Path) -> dict[str, str]:
+    """What the processes of a replay know each other by, where there may be several."""
+    if not processes:
+        return {}
+    place = str(scratch / "spec.json")
+    return {MARKER: f"{processes['address']}|{place}", "TMPDIR": str(cast("list[Json]", processes["own"])[0])}
 
 
 def recorded_environment(source: DirectoryRunSource) -> dict[str, Json]:

@@ -23,18 +23,18 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from agentdbg.recording.hooks import on_standard_import
 from agentdbg.replay.clock import ShownTime, real_monotonic
-from agentdbg.replay.settling import can_go_on, others_at_work
+from agentdbg.replay.resting import Owning, Rest
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Task, TimerHandle
     from types import FrameType, ModuleType
 
+    from agentdbg.replay.kin import Others
+
 PATIENCE_S = 2.0
 """How long threads at work are waited for; then time goes on without them."""
 BUSY_S = 0.1
 """How long a loop may have been busy with other things when a timer was due."""
-_STILL_S = 0.25
-_SLICES_S = (0.0005, 0.0005, 0.001, 0.002, 0.005)
 _LATE_S = 0.0001
 _REACH = 1000
 _LIBRARIES = frozenset(("asyncio", "anyio", "async_timeout"))
@@ -54,15 +54,29 @@ class Waiting(Protocol):
 
 
 class Timers:
-    """Thread-safe, except that what is asked for a loop is asked in its thread."""
+    """Thread-safe, except that what is asked for a loop is asked in its thread.
+
+    Attributes:
+        others: The other processes of the replay, where there can be any. While they work, nothing is skipped.
+    """
+
+    others: Others | None = None
 
     def __init__(self, time: ShownTime, held: Callable[[], bool]) -> None:
         self._time = time
+        self._loops: dict[int, _Loop] = {}
+        self.starts_anew(held)
+
+    def starts_anew(self, held: Callable[[], bool]) -> None:
+        """Nobody waits; in a process that was forked from one where somebody may have."""
         self._held = held
         self._lock = threading.Lock()
         self._owners: dict[int, float] = {}
-        self._loops: dict[int, _Loop] = {}
-        self._since = (time.now(), real_monotonic())
+        self._since = (self._time.now(), real_monotonic())
+
+    def _works(self) -> bool:
+        """Whether the program may be waiting for another process, or another one for this."""
+        return self.others is not None and self.others.work()
 
     def install(self) -> None:
         """Let the event loops of ``asyncio`` ask here what comes next, once there are any."""
@@ -151,11 +165,14 @@ class Timers:
 
     def wait_until(self, moment: float, longest: float, wait: Callable[[float], object]) -> None:
         """Wait until a moment is the next one; ``wait`` waits so many real seconds and lets others go on."""
-        rest = _Rest(self._owners)
+        rest = Rest(self._owners)
         with self._owning(moment):
             began = real_monotonic()
-            while self._time.now() < moment and (self._held() or real_monotonic() - began < min(longest, PATIENCE_S)):
-                if self._is_first(moment) and rest.looks() and not self._held():
+            while self._time.now() < moment:
+                works = self._works()
+                if not self._held() and real_monotonic() - began >= (longest if works else min(longest, PATIENCE_S)):
+                    break
+                if not works and self._is_first(moment) and rest.looks() and not self._held():
                     break
                 wait(rest.slice())
             self._time.to(moment)
@@ -166,8 +183,8 @@ class Timers:
         with self._lock:
             return any(each < moment for ident, each in self._owners.items() if ident != me)
 
-    def _owning(self, moment: float) -> _Owning:
-        return _Owning(self._owners, self._lock, moment)
+    def _owning(self, moment: float) -> Owning:
+        return Owning(self._owners, self._lock, moment)
 
     def _is_first(self, moment: float) -> bool:
         return not self.anyone_before(moment)
@@ -178,13 +195,13 @@ class Timers:
         """Wait until a loop has something to run again."""
         found = self._of(loop)
         found.rests()
-        rest, began = _Rest(self._owners), real_monotonic()
+        rest, began = Rest(self._owners), real_monotonic()
         try:
             self._wait(loop, found, rest, began)
         finally:
             self._since = (self._time.now(), real_monotonic())
 
-    def _wait(self, loop: Any, found: _Loop, rest: _Rest, began: float) -> None:
+    def _wait(self, loop: Any, found: _Loop, rest: Rest, began: float) -> None:
         while not loop._ready:
             found.call_due(loop)
             timer, outcome = found.next_timer(loop), found.next_outcome()
@@ -194,25 +211,30 @@ class Timers:
                 loop._process_events(events)
                 return
             moment = min(inf if timer is None else timer.when(), inf if outcome is None else outcome[0])
+            works = self._works()
             with self._owning(moment):
                 impatient = real_monotonic() - began >= PATIENCE_S
                 now = not self._held() and (impatient or (self._is_first(moment) and rest.looks()))
-                if moment < inf and now:
+                if moment < inf and now and not (works and self._comes_first(loop, found, timer, outcome) is timer):
                     self._go(loop, found, timer, outcome)
                     return
-                if timer is not None and outcome is None and self._time.now() >= timer.when():
+                if timer is not None and (outcome is None or works) and self._time.now() >= timer.when():
                     return
                 slept = rest.slice()
                 if events := loop._selector.select(slept):
                     loop._process_events(events)
                     return
-                if rest.busy and not self._held():
+                if (rest.busy or works) and not self._held():
                     self._time.on(slept)  # somebody works, for which the record has no moments
+
+    @staticmethod
+    def _comes_first(loop: Any, found: _Loop, timer: TimerHandle | None, outcome: _Outcome | None) -> object:
+        later = timer is None or (outcome is not None and found.latest(timer) + outcome[2] > outcome[0])
+        return outcome if outcome is not None and (later or (timer and found.ends(loop, timer))) else timer
 
     def _go(self, loop: Any, found: _Loop, timer: TimerHandle | None, outcome: _Outcome | None) -> None:
         """Do what comes first."""
-        later = timer is None or (outcome is not None and found.latest(timer) + outcome[2] > outcome[0])
-        if outcome is not None and (later or (timer is not None and found.ends(loop, timer))):
+        if outcome is not None and self._comes_first(loop, found, timer, outcome) is outcome:
             found.outcomes.remove(outcome)
             self._time.to(outcome[0])
             if timer is not None:
@@ -222,61 +244,6 @@ class Timers:
             now = self._time.now()
             if (left := timer.when() - now) > 0:
                 self._time.to(max(now + ceil(left * 1e3) / 1e3, timer.when()) + _LATE_S)
-
-
-class _Owning:
-    """Says for a thread which moment it waits for."""
-
-    def __init__(self, owners: dict[int, float], lock: threading.Lock, moment: float) -> None:
-        self._owners, self._lock, self._moment = owners, lock, moment
-        self._me = threading.get_ident()
-
-    def __enter__(self) -> None:
-        with self._lock:
-            self._owners[self._me] = self._moment
-
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._owners.pop(self._me, None)
-
-
-class _Rest:
-    """Whether the other threads wait, looked at again and again."""
-
-    def __init__(self, waiting: dict[int, float]) -> None:
-        self._waiting = waiting
-        self._looks = self._slices = 0
-        self._before: dict[int, tuple[int, int]] = {}
-        self._moved = 0.0
-        self.busy = False
-
-    def looks(self) -> bool:
-        """Look once more; two looks that find all at rest are needed, one where there is nobody else."""
-        if threading.active_count() <= 2 and not self._others():
-            return True
-        busy = others_at_work(self._waiting)
-        self.busy = bool(busy)
-        if busy != self._before:
-            self._before, self._moved = busy, real_monotonic()
-        if busy and (real_monotonic() - self._moved < _STILL_S or can_go_on(busy)):
-            self._looks = 0
-            return False
-        self._looks += 1
-        return self._looks >= 2
-
-    def slice(self) -> float:
-        """How long to wait before the next look."""
-        self._slices += 1
-        return _SLICES_S[min(self._slices, len(_SLICES_S)) - 1]
-
-    @staticmethod
-    def _others() -> bool:
-        me = threading.get_ident()
-        return any(ident != me and not _is_listener(frame) for ident, frame in sys._current_frames().items())
-
-
-def _is_listener(frame: FrameType) -> bool:
-    return frame.f_globals.get("__name__") == "agentdbg.replay.control"
 
 
 class _Loop:

@@ -28,6 +28,11 @@ BY_HAND = "; a person used pdb in it"
 _NUMBER = re.compile(r"(?=[a-fA-F:.-]*[0-9])[0-9a-fA-F.:-]+")
 INSPECTED = "a person had code evaluated in the program ({count} times): it may have done what it did because of that"
 ORDER_LOST = "completion order was not kept: an outcome was released after a wait"
+LEFT_BEHIND = (
+    "{count} of the processes that the program started were still there when it had ended and did nothing any more: "
+    "they were ended with it, so what they would have done later is not known"
+)
+UNSTARTED = "the recorded program started a process that the replay did not: {what}"
 STRANGE = "the program wrote to the replay's own channel ({count} lines), which was not believed"
 HASH_SEED = (
     "the recorded process chose its hash seed at random, so the order of sets cannot be repeated: "
@@ -88,6 +93,10 @@ class _Case:
             self._notes.append(new)
         if leaky := said.get("leaky"):
             self._notes.append(f"loaded, and able to get past an audit hook: {', '.join(map(str, leaky))}")
+        if leaky := said.get("leaky_others"):
+            self._notes.append(f"loaded in a child process, and able to get past an audit hook: {', '.join(leaky)}")
+        if count := said.get("left_behind"):
+            self._notes.append(LEFT_BEHIND.format(count=count))
         inspected = inspected_in(report)
         if inspected:
             self._notes.append(INSPECTED.format(count=inspected))
@@ -141,6 +150,8 @@ class _Case:
 
     def _finished(self) -> _Ruling:
         at = self._found.divergence
+        if (at is None or self._found.identical) and (missing := (self._done or {}).get("unstarted")):
+            return _Ruling("diverged", UNSTARTED.format(what=", ".join(map(str, missing[:3]))), at)
         if self._found.identical:
             rules = len(self._same.used)
             under = f" under {rules} rule{'s' if rules > 1 else ''}" if rules else ""

@@ -50,16 +50,18 @@ _ABSENT = {"clone3": errno.ENOSYS, "io_uring_setup": errno.ENOSYS, "setsid": err
 try them first, and use ``clone`` and plain calls then. The others are what the kernel says to the leader of a session,
 and keep what else there is within reach of the signal that ends a replay."""
 
+_SESSION_CALLS = ("setsid", "setpgid")
 Instruction = tuple[int, int, int, int]
 
 
-def program(here: Machine, own_pid: int, otherwise: int) -> list[Instruction]:
+def program(here: Machine, own_pid: int, otherwise: int, *, several: bool = False) -> list[Instruction]:
     """The filter's instructions.
 
     Args:
         here: The machine it is for.
         own_pid: The process that may send signals to itself.
         otherwise: What happens to a call that does not go through: ``NOTIFY`` or ``ERRNO | code``.
+        several: There may be several processes.
     """
     code: list[Instruction] = [(_LOAD, 0, 0, _ARCH), (_EQUAL, 1, 0, here.audit), (_RETURN, 0, 0, ERRNO | errno.EPERM)]
     code.append((_LOAD, 0, 0, _NUMBER))
@@ -67,7 +69,8 @@ def program(here: Machine, own_pid: int, otherwise: int) -> list[Instruction]:
         code += [(_AT_LEAST, 0, 1, _X32), (_RETURN, 0, 0, ERRNO | errno.ENOSYS)]
     code += [(_AT_LEAST, 0, 1, _UNKNOWN), (_RETURN, 0, 0, ERRNO | errno.ENOSYS)]
     for name, number in here.numbers.items():
-        block = _judged(name, own_pid, otherwise)
+        asked = several and name in _SESSION_CALLS
+        block = [(_RETURN, 0, 0, otherwise)] if asked else _judged(name, own_pid, otherwise)
         code += [(_EQUAL, 0, len(block), number), *block]
     return [*code, (_RETURN, 0, 0, ALLOW)]
 
@@ -113,12 +116,13 @@ def _high(argument: int) -> Instruction:
     return (_LOAD, 0, 0, 20 + 8 * argument)
 
 
-def install(*, listened: bool, alone: bool = True) -> int | None:
+def install(*, listened: bool, alone: bool = True, several: bool = False) -> int | None:
     """Put the filter in force for this process and all that it starts, for good.
 
     Args:
         listened: A parent answers what is asked; else such calls fail with ``EPERM``.
         alone: Where nobody can be asked, the filter is put in force all the same.
+        several: The process may start others, which have the filter too.
 
     Returns:
         The descriptor that the parent listens on, or ``None`` where the kernel has no such thing.
@@ -131,7 +135,7 @@ def install(*, listened: bool, alone: bool = True) -> int | None:
     no_new_privileges()
     if listened:
         try:
-            return seccomp(_SET_FILTER, _NEW_LISTENER, packed(program(here, os.getpid(), NOTIFY)))
+            return seccomp(_SET_FILTER, _NEW_LISTENER, packed(program(here, os.getpid(), NOTIFY, several=several)))
         except OSError as problem:
             if problem.errno != errno.EINVAL or not alone:
                 raise

@@ -18,15 +18,15 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from agentdbg.replay.kernel import paths
+from agentdbg.replay.kernel import memory, paths
 from agentdbg.replay.kernel.calls import machine, syscall
+from agentdbg.replay.kernel.family import Family
 
 _RECEIVE, _SEND, _STILL_ASKS = 0xC0502100, 0xC0182101, 0x40082102
 _CONTINUE = 1
 _PIDFD_GETFD = 438
 _ASK = struct.Struct("=QIIiIQ6Q")
 _ANSWER = struct.Struct("=QqiI")
-_LONGEST_PATH = 4096
 _PATH_AT = {
     **dict.fromkeys(("open", "creat", "mkdir", "rmdir", "unlink", "truncate", "chmod", "chown", "lchown"), (None, 0)),
     **dict.fromkeys(("utime", "utimes", "mknod", "setxattr", "lsetxattr", "removexattr", "lremovexattr"), (None, 0)),
@@ -62,6 +62,10 @@ _PROCESS_KIND = {"setpriority": 0, "ioprio_set": 1}
 _CONNECTS = {"connect": (1, 2), "sendto": (4, 5)}
 _NETLINK = f"address family {int(getattr(socket, 'AF_NETLINK', 16))}"
 """The kernel itself, which the C library asks for the machine's addresses when it looks a host up."""
+_LOCAL = struct.pack("=H", int(getattr(socket, "AF_UNIX", 1)))
+_FORKS = ("fork", "vfork", "clone")
+_SESSION_CALLS = ("setsid", "setpgid")
+"""Only those that are not the first process get here: they are told that it was done, and stay within reach."""
 _SIGNALS = ("kill", "tkill", "tgkill", "pidfd_send_signal", "rt_sigqueueinfo", "rt_tgsigqueueinfo")
 
 
@@ -94,6 +98,7 @@ class Supervisor:
         may_connect: Callable[[str], bool] | None = None,
         *,
         alone: bool = True,
+        family: Family | None = None,
     ) -> None:
         """Take over a listener.
 
@@ -104,7 +109,9 @@ class Supervisor:
             may_execute: Whether a path may be executed by a process.
             may_connect: Whether an address may be reached, where the network was not left: no other layer holds then.
             alone: The network was left, so that an address of its own is no one else's.
+            family: The processes that the program may start; ``None``: it may start none.
         """
+        self._family = family
         self._listener = listener
         self._writable = tuple(writable)
         self._report = report
@@ -142,15 +149,22 @@ class Supervisor:
         name = self._names.get(number, f"system call {number}")
         try:
             allowed, detail = self._judge(name, pid, args)
+            if name in _SESSION_CALLS:
+                return self._answer(ident, errno.EPERM if self._is_first(pid) else 0, goes_on=False)
         except Exception:  # whatever it is, what was not understood does not go through
             if not self._still_asks(ident):
                 return  # it has ended, or a signal came between: nothing was refused
             allowed, detail = False, "?"
         if detail is not None:
             self._report(Asked(name, detail, allowed, pid))
-        answer = _ANSWER.pack(ident, 0, 0 if allowed else -errno.EPERM, _CONTINUE if allowed else 0)
+        self._answer(ident, 0 if allowed else errno.EPERM, goes_on=allowed)
+
+    def _answer(self, ident: int, code: int, *, goes_on: bool) -> None:
         with suppress(OSError):  # the process is gone
-            fcntl.ioctl(self._listener, _SEND, answer)
+            fcntl.ioctl(self._listener, _SEND, _ANSWER.pack(ident, 0, -code, _CONTINUE if goes_on else 0))
+
+    def _is_first(self, pid: int) -> bool:
+        return self._family is None or paths.process_of(pid) == self._family.first
 
     def _still_asks(self, ident: int) -> bool:
         """Whether the call waits for its answer; if not, its process may be gone, and its memory with it."""
@@ -166,7 +180,11 @@ class Supervisor:
         """Whether a call goes through, and what it reached for; ``None`` when that is nothing to tell."""
         if name in _CONNECTS:
             place, length = _CONNECTS[name]
-            return self._judge_address(_address(_memory(pid, args[place], min(args[length], 128))))
+            raw = memory.read(pid, args[place], min(args[length], 128))
+            local = self._family is not None and name == "connect" and raw[:2] == _LOCAL
+            if local and self._family is not None and self._family.is_own(_address(raw), pid):
+                return True, None
+            return self._judge_address(_address(raw))
         if name == "sendmsg" or (name == "sendmmsg" and args[2] == 1):
             return self._judge_message(pid, args[1])
         if name == "sendmmsg" and self._may_connect is not None:
@@ -175,8 +193,9 @@ class Supervisor:
         if name == "bind":
             return self._judge_bind(pid, args)
         if name in _SIGNALS:
-            asks_only = name == "kill" and args[1] == 0  # whether the process is there
-            return (True, None) if args[0] == pid or asks_only else (False, f"process {_signed(args[0])}")
+            return self._judge_signal(name, pid, args)
+        if name in _SESSION_CALLS:
+            return True, None
         if name in _OTHERS_AT or name == "fcntl":
             return _judge_process(name, pid, args)
         if name in _DESCRIPTOR_CALLS:
@@ -185,11 +204,25 @@ class Supervisor:
             return self._judge_path(name, pid, args)
         if name == "socket":
             return False, f"address family {_signed(args[0])}"
-        return False, "another process" if name in ("fork", "vfork", "clone") else ""
+        if name in _FORKS:
+            return self._family is not None, None if self._family is not None else "another process"
+        return False, ""
+
+    def _judge_signal(self, name: str, pid: int, args: Sequence[int]) -> tuple[bool, str | None]:
+        """To itself, and among the processes of the replay."""
+        asks_only = name == "kill" and args[1] == 0  # whether the process is there
+        target = _signed(args[0])
+        family = self._family is not None and (target == paths.process_of(pid) or self._family.has(target))
+        if asks_only or args[0] == pid or (family and name != "pidfd_send_signal"):
+            return True, None
+        return False, f"process {target}"
 
     def _judge_path(self, name: str, pid: int, args: Sequence[int]) -> tuple[bool, str | None]:
         path = self._path(name, pid, args, _PATH_AT[name])
         if name.startswith("exec"):
+            family = self._family is not None and name == "execve"
+            if family and self._family and self._family.may_execute(path, pid, args[1], args[2]):
+                return True, None
             return self._may_execute(path, pid), path
         if name == "openat2" and not _open_how(pid, args[2]) & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC):
             return True, None
@@ -208,7 +241,7 @@ class Supervisor:
 
     def _judge_bind(self, pid: int, args: Sequence[int]) -> tuple[bool, str | None]:
         """Without the machine's network, an address is nobody's; a socket's path is a file."""
-        raw = _memory(pid, args[1], min(args[2], 128))
+        raw = memory.read(pid, args[1], min(args[2], 128))
         address = _address(raw)
         if raw[:2] == struct.pack("=H", socket.AF_UNIX):
             if not raw[2:3].strip(b"\0"):
@@ -219,10 +252,10 @@ class Supervisor:
 
     def _judge_message(self, pid: int, at: int) -> tuple[bool, str | None]:
         """Over a connection, or a pair of sockets, a message has no address."""
-        address, length = struct.unpack("=QI", _memory(pid, at, 12))
+        address, length = struct.unpack("=QI", memory.read(pid, at, 12))
         if not address or not length:
             return True, None
-        return self._judge_address(_address(_memory(pid, address, min(length, 128))))
+        return self._judge_address(_address(memory.read(pid, address, min(length, 128))))
 
     def _judge_address(self, address: str) -> tuple[bool, str | None]:
         if self._may_connect is not None and (address == _NETLINK or self._may_connect(address)):
@@ -232,7 +265,7 @@ class Supervisor:
     def _path(self, name: str, pid: int, args: Sequence[int], at: tuple[int | None, int]) -> str:
         folder, place = at
         base = paths.AT_CWD if folder is None else _signed(args[folder])
-        given = _text(pid, args[place]) if args[place] else ""
+        given = memory.text(pid, args[place]) if args[place] else ""
         if not given and base != paths.AT_CWD:
             return paths.descriptor(pid, base)  # the call means the descriptor itself
         follow = name not in _ENTRIES
@@ -275,30 +308,13 @@ def take_listener(pid: int, number: int) -> int:
         os.close(process)
 
 
-def _memory(pid: int, at: int, length: int) -> bytes:
-    fd = os.open(f"/proc/{pid}/mem", os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        return os.pread(fd, length, at)
-    finally:
-        os.close(fd)
-
-
-def _text(pid: int, at: int) -> str:
-    """A path in another process's memory, read up to the end of its page and then on."""
-    found = b""
-    while b"\0" not in found and len(found) < _LONGEST_PATH:
-        step = 4096 - (at + len(found)) % 4096
-        found += _memory(pid, at + len(found), step)
-    return os.fsdecode(found.partition(b"\0")[0])
-
-
 def _open_how(pid: int, at: int) -> int:
-    flags: int = struct.unpack("=Q", _memory(pid, at, 8))[0]
+    flags: int = struct.unpack("=Q", memory.read(pid, at, 8))[0]
     return flags
 
 
 def _number(pid: int, at: int) -> int:
-    found: int = struct.unpack("=i", _memory(pid, at, 4))[0]
+    found: int = struct.unpack("=i", memory.read(pid, at, 4))[0]
     return found
 
 
