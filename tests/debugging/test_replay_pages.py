@@ -21,7 +21,7 @@ def live(**facts: Any) -> Any:
         "log": [],
         "calls": 3,
         "final_state": "",
-        "begun": True,
+        "sample": 1,
         "mode": "exact",
         "quiet": (),
     }
@@ -35,8 +35,8 @@ def said(**facts: Any) -> str:
 def test_states() -> None:
     held = Paused(CallAt("a", "tool", "pay", None), "pause")
     assert said() == "● running  3 calls"
-    assert said(begun=False) == "● starting"
-    assert "which inputs your change touches" in said(begun=False, mode="regression")
+    assert said(sample=0) == "● starting"
+    assert "which inputs your change touches" in said(sample=0, mode="regression")
     assert said(held=(held, held)) == "‖ paused before tool pay and 1 more"
     assert said(quiet=(Frame("/a/loop.py", 3, "wait", "x", True),)) == "● running, no call yet  loop.py:3 wait"
     line = Paused(CallAt("line 1", "line", "a.py:3", None), "pdb")

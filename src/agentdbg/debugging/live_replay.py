@@ -95,11 +95,6 @@ class LiveReplay:
         return self._table.rows
 
     @property
-    def begun(self) -> bool:
-        """Whether a record grows yet: before, of a regression replay, the control lane runs."""
-        return self._made is not None
-
-    @property
     def mode(self) -> str:
         """``exact`` or ``regression``."""
         return self.session.mode

@@ -45,7 +45,7 @@ def state_spans(live: LiveReplay) -> list[Span]:
         return [span(f"‖ paused {_before(held[0])} {_called(held[0])}{more}", Tone.WARN)]
     if live.quiet:
         return [span(message("live.quiet"), Tone.WARN), span(f"  {_place(live.quiet[0])}", Tone.DIM)]
-    if not live.begun:
+    if not live.sample:  # no record grows yet: of a regression replay the control lane runs
         return [span(message(f"live.begins.{live.mode}"), Tone.ACCENT)]
     return [span("● running", Tone.ACCENT), span(f"  {live.calls} calls", Tone.DIM)]
 
