@@ -116,10 +116,9 @@ class LiveReplay:
     @property
     def standing(self) -> Paused | None:
         """The held call that is decided about: the selected one, else the one that is held the longest."""
-        held = self.held
-        pair = self.pairs[self.cursor] if self.cursor < len(self.pairs) else None
-        number = pair.recorded + 1 if pair is not None and pair.recorded is not None else None
-        return next((each for each in held if each.call.recorded == number), held[0] if held else None)
+        held, rows = self.held, self.pairs[self.cursor : self.cursor + 1]
+        numbers = [pair.recorded + 1 for pair in rows if pair.recorded is not None]
+        return next((each for each in held if each.call.recorded in numbers), held[0] if held else None)
 
     @property
     def ended(self) -> Ended | None:
