@@ -44,3 +44,10 @@ def test_monotonic_time_never_goes_back() -> None:
     shown = draws.passed("monotonic")
     draws.draw("0", "monotonic", "a.py:run")
     assert draws.passed("monotonic") >= shown
+
+
+def test_a_signal_handler_may_ask_while_the_clock_is_being_read() -> None:
+    draws = RecordedDraws([], 5.0)
+    with draws._lock, draws.time._lock:  # where a handler may come in
+        assert draws.passed("time") >= 5.0
+        draws.sleep(1.0)

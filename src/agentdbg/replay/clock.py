@@ -24,12 +24,12 @@ class ShownTime:
     """
 
     def __init__(self, at: float) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal handler, too, may ask in the middle
         self._at, self._real, self._limit = at, real_monotonic(), inf
 
     def starts_anew(self) -> None:
         """Nobody reads it; in a process that was forked from one where somebody may have."""
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal handler, too, may ask in the middle
 
     def now(self) -> float:
         """The moment that is shown."""
@@ -71,7 +71,7 @@ class RecordedDraws:
         self, draws: Sequence[tuple[str, str, str, Json]], started_at: float, began: float | None = None
     ) -> None:
         self.unpinned = 0
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal handler, too, may ask in the middle
         self._waiting: dict[tuple[str, str], dict[str, deque[Json]]] = {}
         first: dict[str, float] = {} if not began else {"monotonic": began}
         for lane, source, site, value in draws:
@@ -87,7 +87,7 @@ class RecordedDraws:
 
     def starts_anew(self) -> None:
         """Nobody draws; in a process that was forked from one where somebody may have."""
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal handler, too, may ask in the middle
         self.time.starts_anew()
 
     def draw(self, lane: str, source: str, site: str) -> tuple[bool, object]:
