@@ -155,7 +155,7 @@ def test_every_refusal_names_its_reasons(labs: Labs, versions: Versions) -> None
         "plain": "does not declare that a run may go on from there: add_node(",
         "unsafe": "declares that nothing may go on from there (the bank has it)",
         "locked": "its state cannot be made again: ",
-        "kept": "channel kept is a UntrackedValue, which LangGraph does not save either",
+        "keep": "channel kept is a UntrackedValue, which LangGraph does not save either",
         "leave": "was open, and goes on at step",
     }
     for name, words in wanted.items():

@@ -161,10 +161,10 @@ def call(graph, given):
     if FORM == "ainvoke":
         return asyncio.run(within(graph, lambda graph: graph.ainvoke(given, CONFIG)))
     if FORM == "stream":
-        return list(graph.stream(given, CONFIG, stream_mode=["values", "updates", "custom"]))
+        return [str(item) for item in graph.stream(given, CONFIG, stream_mode=["values", "updates", "custom"])]
 
     async def take(graph):
-        return [item async for item in graph.astream(given, CONFIG, stream_mode="updates")]
+        return [str(item) async for item in graph.astream(given, CONFIG, stream_mode="updates")]
 
     return asyncio.run(within(graph, take))
 
@@ -264,7 +264,7 @@ nodes = [
     ("unsafe", lambda state: {"last": "unsafe"}, NO),
     ("locked", lambda state: {"held": threading.Lock()}, YES),
     ("freed", lambda state: {"held": None}, YES),
-    ("kept", lambda state: {"kept": 1}, YES),
+    ("keep", lambda state: {"kept": 1}, YES),
     ("dropped", lambda state: {"last": "dropped"}, YES),
     ("leave", leave, YES),
     ("join", join, YES),

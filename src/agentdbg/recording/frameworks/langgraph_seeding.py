@@ -10,6 +10,7 @@ import copy
 import functools
 import sys
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from types import ModuleType, SimpleNamespace
@@ -271,6 +272,7 @@ def _beginning(original: Callable[..., Any]) -> Callable[..., Any]:
         seed: Seed | None = vars(self).get(_HIDDEN)
         if seed is None:
             return original(self, *args, **kwargs)
+        _fill(self, seed)
         seen = copy.deepcopy(self.checkpoint["versions_seen"])
         stream = self.stream
         if seed.streamed:
@@ -291,6 +293,17 @@ def _beginning(original: Callable[..., Any]) -> Callable[..., Any]:
         return None if seed.told["updated"] is None else set(seed.told["updated"])
 
     return first
+
+
+def _fill(loop: Any, seed: Seed) -> None:
+    """Some versions take a saved ``None`` for nothing at all."""
+    for name in [name for name, value in seed.values.items() if value is None]:
+        channel = loop.channels[name]
+        try:
+            channel.get()
+        except Exception:  # it is empty
+            with suppress(Exception):
+                channel.update([None])
 
 
 def _forgets(kind: Any) -> bool:
