@@ -26,13 +26,16 @@ _CLIENTS = ("httpx", "httpx2")
 
 
 def rows(place: Path) -> list[dict[str, Any]]:
-    """The rows of a directory, in the order of the cells. Of a cell and variant the newest row counts."""
+    """The rows of a directory, in the order of the cells. Of a cell and variant the newest row counts.
+
+    Rows from before replays were counted say nothing about them, and are left out.
+    """
     found: dict[tuple[str, ...], dict[str, Any]] = {}
     for path in sorted(place.glob("*.json"), key=lambda path: path.stat().st_mtime_ns):
         row = json.loads(path.read_text(encoding="utf-8"))
         found[row["program"], row["version"], row["python"], row["variant"]] = row
     order = list(dict.fromkeys(cell.program for cell in CELLS))
-    known = [row for row in found.values() if row["program"] in order]
+    known = [row for row in found.values() if row["program"] in order and "replays" in row]
     return sorted(known, key=lambda row: (order.index(row["program"]), _newest_first(row["version"]), row["python"]))
 
 
@@ -51,7 +54,7 @@ def table(found: Iterable[dict[str, Any]]) -> str:
 
 def layers(found: Iterable[dict[str, Any]]) -> str:
     """What held the replays, in a sentence; several where it was not the same for all."""
-    held = dict.fromkeys(tuple(row.get("layers", ())) for row in found)
+    held = dict.fromkeys(tuple(row["layers"]) for row in found)
     return "\n".join(_held(each) for each in held)
 
 
@@ -108,7 +111,7 @@ def _count(group: Sequence[dict[str, Any]], *parts: str) -> str:
 
 def _replays(group: Sequence[dict[str, Any]]) -> str:
     """How many replays were as they should be, of those that were made."""
-    made, good = (sum(row.get("replays", (0, 0))[place] for row in group) for place in (0, 1))
+    made, good = (sum(row["replays"][place] for row in group) for place in (0, 1))
     return f"{good}/{made}"
 
 

@@ -90,5 +90,11 @@ def test_without_its_marks_nothing_is_written(text: str) -> None:
         table.with_table(text, "x")
 
 
+def test_a_row_from_before_replays_were_counted_is_no_row(tmp_path: Path) -> None:
+    older = {name: value for name, value in row("async", GOOD).items() if name not in ("layers", "replays")}
+    keep(tmp_path, row("sync", GOOD), older)
+    assert [found["variant"] for found in table.rows(tmp_path)] == ["sync"]
+
+
 def test_no_rows_is_no_success(tmp_path: Path) -> None:
     assert table.main(["--rows", str(tmp_path)]) == 1
