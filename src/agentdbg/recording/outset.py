@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _LANES = (
     ("threading", "propagate", "patch_threads"),
     ("concurrent.futures.thread", "propagate", "patch_pools"),
+    ("concurrent.futures._base", "handoff_seams", "patch_waits"),
     ("multiprocessing.pool", "propagate", "patch_thread_pools"),
     ("asyncio.base_events", "propagate", "patch_loops"),
     ("asyncio.tasks", "propagate", "patch_as_completed"),

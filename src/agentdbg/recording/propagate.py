@@ -16,6 +16,7 @@ from contextvars import Context
 from types import ModuleType
 from typing import Any
 
+from agentdbg.recording import handoffs
 from agentdbg.recording import scope as scopes
 from agentdbg.recording.scope import Scope
 
@@ -46,6 +47,7 @@ def after_fork_in_child() -> None:
     """Move the child into its lane."""
     scopes.enter(_forking[-1])
     _forking.clear()
+    handoffs.after_fork()
 
 
 def patch_pools(module: ModuleType) -> None:
@@ -79,6 +81,7 @@ def _each_in_lane(method: Callable[..., Any]) -> Callable[..., Any]:
         here = scopes.here()
         if here is None:
             return method(self, func, *args, **kwargs)
+        handoffs.begin(here)
 
         def call(*given: object, **keywords: object) -> object:
             return scopes.carried(here.forked(), func)(*given, **keywords)
@@ -130,12 +133,17 @@ def _thread_start(start: Callable[[threading.Thread], None]) -> Callable[[thread
             return start(self)
         members = vars(self)
         own = members.get("run")
+        handoffs.begin(here)
         members["run"] = _carried_run(self, here.forked(), self.run, own)
+        handoffs.state.threads.add(self)
+        busy, handoffs.local.busy = handoffs.local.busy, True
         try:
             start(self)
         except BaseException:
             _restore_run(self, own)
             raise
+        finally:
+            handoffs.local.busy = busy
         return None
 
     return start_in_lane
@@ -159,7 +167,8 @@ def _carried_run(
     context = Context()  # as that of any thread, but for the scope
     context.run(scopes.enter, scope)
     restore = functools.partial(_restore_run, thread, own)  # a thread that holds itself would never be freed
-    calls = map(operator.call, (restore, functools.partial(context.run, run)))
+    end = functools.partial(handoffs.ends, scope)
+    calls = map(operator.call, (restore, functools.partial(context.run, run), end))
     return functools.partial(deque, calls, 0)  # type: ignore[return-value]  # an empty deque is as good as nothing
 
 
@@ -176,10 +185,14 @@ def _submit(submit: Callable[..., Any]) -> Callable[..., Any]:
         here = scopes.here()
         if here is None:
             return submit(self, fn, *args, **kwargs)
+        handoffs.begin(here)
+        scope, local = here.forked(), handoffs.local
         token = scopes.enter(None)  # a worker that this starts outlives the run
+        before, local.submitting = local.submitting, scope
         try:
-            return submit(self, _in_lane(here.forked(), fn), *args, **kwargs)
+            return submit(self, _in_lane(scope, fn), *args, **kwargs)
         finally:
+            local.submitting = before
             scopes.leave(token)
 
     return submit_in_lane

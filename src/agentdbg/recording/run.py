@@ -30,6 +30,7 @@ from agentdbg.redaction.gate import Gate
 from agentdbg.store.journal import RunWriter
 
 if TYPE_CHECKING:
+    from agentdbg.recording.handoffs import Notes
     from agentdbg.recording.process import Recorder
 
 Complete: TypeAlias = "Callable[[RunRecording], None]"
@@ -57,9 +58,10 @@ class RunRecording:
         self.root = Lane()
         self.waiting = False
         self.drawing: set[Lane] = set()
+        self.handoffs: Notes | None = None
         self._lock = threading.RLock()
         self._forked_lanes: set[str] = {"0"}
-        self._redacted = self._surrogates = self._drawn = 0
+        self._redacted = self._surrogates = self._drawn = self._last = 0
         self.draws_cut = False
         self.is_child = False
         RunRecording._live.add(self)
@@ -210,10 +212,12 @@ class RunRecording:
             event["holes"] = holes
         if step.kind in _CALL_KINDS:
             note_turn(scope, event)
-        self._write(scope, "outcome", event)
+        seq = self._write(scope, "outcome", event)
         self.effects.ended(step.id)
         if step.call is not None and self.recorder.answerer is not None:
             self.recorder.answerer.finished(step.call, status)
+        if self.handoffs is not None and step.kind in _CALL_KINDS and not scope.inside_tool:
+            self.handoffs.returned(seq, last=self._last == seq)
 
     def note(
         self,
@@ -224,12 +228,8 @@ class RunRecording:
         members: Mapping[str, object] | None = None,
     ) -> str:
         """Write a step that is intent and outcome in one; returns its id."""
-        event: dict[str, object] = {
-            "kind": _plain(kind),
-            "name": self.gate.text(name),
-            **self._place(scope),
-            "status": "ok",
-        }
+        place = self._place(scope)
+        event: dict[str, object] = {"kind": _plain(kind), "name": self.gate.text(name), **place, "status": "ok"}
         if body is not None:
             event["args"] = self._writer.store(body.data, body.digest)
             if gaps := body.gaps:
@@ -351,7 +351,8 @@ class RunRecording:
             if self.gate.count != self._redacted:
                 self._redacted = self.gate.count
                 members = self._with_surrogates(members)
-            seq = self._writer.event(kind, members)
+            members = members if self.handoffs is None else self.handoffs.beside(scope, members)
+            seq = self._last = self._writer.event(kind, members)
             if self.facts.ended_at is not None and kind in _COUNTED:
                 self.save()  # a background task that outlived the root
             return seq
@@ -377,9 +378,8 @@ class RunRecording:
                 self._writer.event("draws", {"lane": lane.path, "draws": draws})
             elif not self.draws_cut:
                 self.draws_cut = True
-                self._writer.event(
-                    "hole", {"of": None, "what": "clock and random values are not pinned from here: too many"}
-                )
+                what = "clock and random values are not pinned from here: too many"
+                self._writer.event("hole", {"of": None, "what": what})
         finally:
             if held:
                 self._lock.release()
@@ -392,7 +392,7 @@ class RunRecording:
             parent = here.parent if here is not None and here.run is run else None
             recorder = run.recorder
             run._lock = threading.RLock()
-            run.is_child = True
+            run.is_child, run.handoffs = True, None
             run.effects = RunEffects()
             run._forked_lanes = set()
             run._writer = RunWriter(

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from contextvars import Token
     from typing import Any, ParamSpec, Protocol, Self, TypeVar
 
+    from agentdbg.recording.handoffs import Notes
     from agentdbg.recording.input_state import InputState
     from agentdbg.recording.run import RunRecording
 
@@ -170,6 +171,7 @@ class ProgramRun:
         self.draws_cut = False
         self.drawing: set[Lane] = set()
         self.begun: RunRecording | None = None
+        self.handoffs: Notes | None = None
         self.recorder = self
         self.parent: str | None = None
         self.inside = False
@@ -185,6 +187,8 @@ class ProgramRun:
         found = recorder()
         if self.begun is None and found is not None:
             self.begun = found.program_run()
+            if self.begun is not None and not self.begun.is_child:
+                self.begun.handoffs = self.handoffs
 
     def took(self, run: RunRecording) -> None:
         """A root call began a run here: it has what was drawn before it."""

@@ -95,7 +95,17 @@ def note_turn(scope: Scope, event: dict[str, object]) -> None:
     loop: AbstractEventLoop | None = None if events is None else events._get_running_loop()
     if loop is None:
         return
+    turns = _turns(loop)
+    event["turn"] = turns.ended() if "of" in event else turns.asked()
+
+
+def arrival(loop: AbstractEventLoop) -> list[int]:
+    """What another thread gave this thread's event loop is there: counted as an outcome is."""
+    return _turns(loop).ended()
+
+
+def _turns(loop: AbstractEventLoop) -> LoopTurns:
     turns = _local.turns
     if turns is None or turns.loop is not loop:
         turns = _local.turns = LoopTurns(loop)
-    event["turn"] = turns.ended() if "of" in event else turns.asked()
+    return turns

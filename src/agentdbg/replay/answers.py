@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, cast
 from agentdbg.model.canonical import loads
 from agentdbg.model.records import Json, StepStatus
 from agentdbg.recording.calls import Call, ReplayStop, Served
+from agentdbg.recording.handoffs import CUT
 from agentdbg.replay.by_hand import NOT_MADE, NotFromPdb, by_hand
 from agentdbg.replay.cassette import Cassette, RecordedCall
 from agentdbg.replay.clock import ShownTime
 from agentdbg.replay.control import Expected, Gatekeeper
+from agentdbg.replay.handoffs import HandOffOrder, in_one_row
 from agentdbg.replay.order import NEVER, CompletionOrder
 from agentdbg.replay.settling import SETTLE_S
 from agentdbg.replay.timers import Timers
@@ -36,10 +38,13 @@ class ExactAnswers:
     nested = False
 
     def __init__(self, cassette: Cassette, tell: Callable[[dict[str, object]], None]) -> None:
-        self._cassette = cassette
         self._tell = tell
         self._stop: ReplayStop | None = None
-        self._order = CompletionOrder(cassette.calls, self.stopped)
+        cassette, handoffs = in_one_row(cassette)
+        self._order = CompletionOrder(cassette.calls, self.stopped, handoffs)
+        cut = any(each.what == CUT for each in cassette.handoffs)
+        self._handoffs = HandOffOrder(self._order, handoffs, cut=cut)
+        self._cassette = cassette
         self._changed = self._order.changed
         self._waiting: dict[str, list[RecordedCall]] = defaultdict(list)
         for call in reversed(cassette.calls):
@@ -107,6 +112,8 @@ class ExactAnswers:
         self._order.timers = timers = Timers(time, self._order.held)
         time.until(self._cassette.began)
         timers.install()
+        if self._cassette.handoffs:
+            self._handoffs.install()
         return timers
 
     def begins(self) -> None:
@@ -155,7 +162,8 @@ class ExactAnswers:
     def report(self) -> dict[str, object]:
         """Counts for the outcome."""
         served = len(self._matched)
-        return {"served": served, "unconsumed": len(self._cassette.calls) - served, "order_lost": self._order.lost}
+        found = {"served": served, "unconsumed": len(self._cassette.calls) - served, "order_lost": self._order.lost}
+        return {**found, "handoffs_lost": self._handoffs.lost}
 
     # -- matching ---------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -13,15 +13,13 @@ from agentdbg.model.fingerprint import SCHEME, VolatileRules, drop_volatile, fin
 from agentdbg.model.records import BodyRef, Json, Kind, Segment, Step, StepStatus
 from agentdbg.model.segments import Part, join_request
 from agentdbg.recording.provider_parts import identity_path
+from agentdbg.replay.placing import HandOff, Line, Moment, moment_of
 from agentdbg.store.journal import ref_from
 from agentdbg.store.protocols import BodyMissing
 
 if TYPE_CHECKING:
     from agentdbg.store.reader import DirectoryRunSource
     from agentdbg.store.step_list import ExtraEvent
-
-AT_ONCE_NS = 100_000
-"""Outcomes that are less apart, with nothing between them, are taken to be of one turn where turns are not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +66,7 @@ class Cassette:
     missing: Bodies that a served call needs and the record does not have, in words.
     ends_early: The recording process died: the record ends before the run did.
     began: When the run began, in seconds on the recording machine's monotonic clock; 0 where that is not known.
+    handoffs: What threads handed to each other, in order.
     """
 
     calls: tuple[RecordedCall, ...]
@@ -77,6 +76,7 @@ class Cassette:
     ends_early: bool
     surrogates: tuple[tuple[int, str], ...] = ()
     began: float = 0.0
+    handoffs: tuple[HandOff, ...] = ()
 
 
 def volatile_rules(meta: Mapping[str, Json]) -> VolatileRules:
@@ -97,6 +97,8 @@ def build(source: DirectoryRunSource) -> Cassette:
     found = _Builder(source, rules)
     for step in served_steps(source.steps()):
         found.add(step)
+    for event in source.extra_events("end"):
+        found.note(event.writer, event.members)
     ends_early = summary.status.value in ("lost", "running")
     return found.cassette(ends_early)
 
@@ -124,21 +126,11 @@ def served_steps(steps: Any) -> Iterator[Step]:
         yield step
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class _Moment:
-    """When an intent or outcome was written; ``turn`` is that of its event loop, where one ran."""
-
-    mono: float
-    seq: int
-    writer: str
-    turn: tuple[int, ...] = field(compare=False)
-
-
 @dataclass(slots=True)
 class _Found:
     call: RecordedCall
-    asked: _Moment
-    ended: _Moment | None
+    asked: Moment
+    ended: Moment | None
 
 
 class _Builder:
@@ -149,6 +141,7 @@ class _Builder:
         self._missing: list[str] = []
         self._surrogates: list[tuple[int, str]] = []
         self._found: list[_Found] = []
+        self._handed: list[tuple[Moment, list[Json]]] = []
         self._began = 0.0
 
     def add(self, step: Step) -> None:
@@ -156,6 +149,7 @@ class _Builder:
         events = [event for event in map(_parsed, self._source.events(step)) if event is not None]
         for event in events:
             self._surrogates.extend(_surrogates(event))
+            self.note(step.id, event)
         if not step.is_call:
             return
         intent = next((event for event in events if event.get("e") == "intent"), {})
@@ -164,7 +158,7 @@ class _Builder:
         streams = attrs.pop("stream", None) if "stream" in attrs else None
         refs = [ref for ref in map(ref_from, cast("list[Json]", streams or [])) if ref is not None]
         result = ref_from((outcome or {}).get("result"))
-        asked, ended = _moment(step, intent), None if outcome is None else _moment(step, outcome)
+        asked, ended = moment_of(step.id, intent), None if outcome is None else moment_of(step.id, outcome)
         call = RecordedCall(
             step=step.id,
             kind=step.kind.value,
@@ -187,27 +181,28 @@ class _Builder:
             started = self._source.summary().started_at or wall
             self._began = max(0.0, asked.mono / 1e9 - max(0.0, wall - started))
 
+    def note(self, place: str, event: Mapping[str, Json]) -> None:
+        if isinstance(found := event.get("handoffs"), list):
+            self._handed.append((moment_of(place, event), found))
+
     def cassette(self, ends_early: bool) -> Cassette:
         """Put the calls' intents and outcomes into one order."""
-        moments = [(found.asked, i, False) for i, found in enumerate(self._found)]
-        moments += [(found.ended, i, True) for i, found in enumerate(self._found) if found.ended is not None]
-        moments.sort()
-        numbers = _burst_numbers([moment for moment, _, is_end in moments if is_end])
+        ends = [(found.ended, i) for i, found in enumerate(self._found) if found.ended is not None]
+        alone = len({found.asked.writer for found in self._found}) <= 1  # the order is that of one process's threads
+        line = Line([found.asked for found in self._found], ends, self._handed if alone else ())
         asked: dict[int, dict[str, Any]] = {}
         ended: dict[int, dict[str, Any]] = {}
-        for place, (moment, i, is_end) in enumerate(moments):
+        for place, (moment, i, is_end) in enumerate(line.moments):
             if is_end:
-                gap = (moment.mono - moments[place - 1][0].mono) / 1e9 if place else 0.0
-                ended[i] = {
-                    "ended": place, "gap": gap, "burst": numbers[len(ended)], "ended_at": moment.mono / 1e9
-                }  # fmt: skip
+                burst = line.bursts[len(ended)]
+                ended[i] = {"ended": place, "gap": line.gap(place), "burst": burst, "ended_at": moment.mono / 1e9}
             else:
                 asked[i] = {"asked": place, "asked_at": moment.mono / 1e9}
         calls = [replace(found.call, **asked[i], **ended.get(i, {})) for i, found in enumerate(self._found)]
         calls.sort(key=lambda call: call.asked)
         missing, surrogates = tuple(self._missing), tuple(self._surrogates)
         draws = draws_in(self._source.extra_events("draws"))
-        return Cassette(tuple(calls), draws, self._bodies, missing, ends_early, surrogates, self._began)
+        return Cassette(tuple(calls), draws, self._bodies, missing, ends_early, surrogates, self._began, line.handoffs)
 
     def _identity(self, step: Step, intent: Mapping[str, Json]) -> str:
         """The stored fingerprint; one of another scheme is computed again from the bodies, where they are there."""
@@ -296,7 +291,9 @@ def write(cassette: Cassette, directory: str) -> None:
     calls = [{name: getattr(call, name) for name in RecordedCall.__dataclass_fields__} for call in cassette.calls]
     with open(f"{directory}/calls.json", "x", encoding="ascii") as text:
         found = {"calls": calls, "draws": cassette.draws, "offsets": offsets, "ends_early": cassette.ends_early}
-        text.write(json.dumps({**found, "surrogates": cassette.surrogates, "began": cassette.began}))
+        handed = [{name: getattr(each, name) for name in HandOff.__dataclass_fields__} for each in cassette.handoffs]
+        more = {"surrogates": cassette.surrogates, "began": cassette.began, "handoffs": handed}
+        text.write(json.dumps({**found, **more}))
 
 
 def read(directory: str) -> Cassette:
@@ -310,7 +307,8 @@ def read(directory: str) -> Cassette:
     draws = tuple((lane, source, site, value) for lane, source, site, value in found["draws"])
     surrogates = tuple((int(number), str(placeholder)) for number, placeholder in found["surrogates"])
     bodies = _Bodies(f"{directory}/bodies", found["offsets"])
-    return Cassette(calls, draws, bodies, (), bool(found["ends_early"]), surrogates, float(found["began"]))
+    handed = tuple(HandOff(**{**each, "burst": tuple(each["burst"])}) for each in found["handoffs"])
+    return Cassette(calls, draws, bodies, (), bool(found["ends_early"]), surrogates, float(found["began"]), handed)
 
 
 class _Bodies(Mapping[str, bytes]):
@@ -350,44 +348,3 @@ def _surrogates(event: Mapping[str, Json]) -> Iterator[tuple[int, str]]:
     for pair in pairs if isinstance(pairs, list) else []:
         if isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], int) and isinstance(pair[1], str):
             yield pair[0], pair[1]
-
-
-def _moment(step: Step, event: Mapping[str, Json]) -> _Moment:
-    mono, seq, turn = event.get("mono"), event.get("seq"), event.get("turn")
-    numbers = [item for item in turn if isinstance(item, int)] if isinstance(turn, list) else []
-    return _Moment(
-        float(mono) if isinstance(mono, int | float) else 0.0,
-        seq if isinstance(seq, int) else 0,
-        step.id.partition(":")[0],
-        tuple(numbers),
-    )
-
-
-def _burst_numbers(outcomes: Sequence[_Moment]) -> list[tuple[int, ...]]:
-    """The number of each outcome's burst and its count in it, in recorded order."""
-    found: list[tuple[int, ...]] = []
-    known: dict[tuple[object, ...], int] = {}
-    before: _Moment | None = None
-    for n, this in enumerate(outcomes):
-        if len(this.turn) == 4:
-            loop, _, burst, ticks = this.turn
-            found.append((known.setdefault((this.writer, loop, burst), n), ticks))
-        elif this.turn or before is None or before.turn or not _at_once(before, this):
-            found.append(())
-        else:  # recorded by a version that counted no turns
-            found[-1] = found[-1] or (n - 1, 0)
-            found.append((found[-1][0], 0))
-        before = this
-    return found
-
-
-def _at_once(a: _Moment, b: _Moment) -> bool:
-    return a.writer == b.writer and b.seq == a.seq + 1 and b.mono - a.mono < AT_ONCE_NS
-
-
-def bursts(calls: Sequence[RecordedCall]) -> Iterator[Mapping[int, int]]:
-    """The bursts of more than one outcome: position of each to its count, in recorded order."""
-    found: dict[int, dict[int, int]] = {}
-    for ended, burst in sorted((call.ended, call.burst) for call in calls if call.ended is not None and call.burst):
-        found.setdefault(burst[0], {})[ended] = burst[1]
-    return (burst for burst in found.values() if len(burst) > 1)

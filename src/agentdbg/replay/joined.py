@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from agentdbg.model.records import StepStatus
-from agentdbg.recording import child_places, children, coverage, pins, plain_tools, scope, starts
+from agentdbg.recording import child_places, children, coverage, handoffs, pins, plain_tools, scope, starts
 from agentdbg.recording.calls import Call, ReplayStop
 from agentdbg.recording.process import recorder
 from agentdbg.recording.start import install as install_seams
@@ -172,6 +172,7 @@ def begin() -> None:
     draws = RecordedDraws(tape.draws, float(spec.get("started_at") or 0.0), tape.began)
     set_up(found, spec, tape, answers)
     timers = answers.keep_time(draws.time)
+    handoffs.after_fork()
     draws.time.to(float(joined.about["now"]))
     joined.answered_by(answers, timers)
     _know_machine(str(joined.about.get("processor") or ""))

@@ -1,8 +1,6 @@
 """Gives recorded outcomes out in the recorded order of completion, each when the program has done with the last one.
 
-Outcomes that were there within a few turns of one event loop, before the program came to rest, are a *burst*. They come
-the same number of turns apart again, so that whoever waits for the first of them sees as many as it saw then. The turns
-are counted as `agentdbg.recording.turns` counted them.
+What threads handed to each other in between stands in the same order, see `agentdbg.replay.handoffs`.
 """
 
 from __future__ import annotations
@@ -11,91 +9,36 @@ import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from contextvars import copy_context
+from itertools import accumulate
 from math import inf
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.model.records import StepStatus
 from agentdbg.recording.calls import ReplayStop
-from agentdbg.recording.turns import MARKERS, NEAR
-from agentdbg.replay.cassette import RecordedCall, bursts
+from agentdbg.recording.handoff_seams import ARRIVES
+from agentdbg.replay.bursts import Arriving, Burst, Sleeper
+from agentdbg.replay.cassette import RecordedCall
 from agentdbg.replay.clock import real_monotonic
-from agentdbg.replay.settling import Threads, loop_rests, settle_time
+from agentdbg.replay.placing import HandOff, bursts
+from agentdbg.replay.settling import Threads, can_go_on, loop_rests, others_at_work, settle_time
 
 if TYPE_CHECKING:
-    from asyncio import AbstractEventLoop, Future, Task
+    from asyncio import AbstractEventLoop
 
     from agentdbg.replay.kin import Others
     from agentdbg.replay.timers import Timers
 
 STALL_S = 2.0
 """How long an outcome waits for its turn while nothing else happens; then the order is reported as not kept."""
+MOST_WORK_S = 20.0
+"""The same while another thread is at work."""
 NEVER = inf
 _TICK_S = 0.0005
 OTHERS = 3
 """So many times longer other processes are waited for than threads are: they are farther away."""
 _TURNS = 64
 """Turns that a loop without rest gets at least, however slow the machine is."""
-
-
-@dataclass(slots=True, eq=False)
-class _Sleeper:
-    """A task that waits for an outcome's turn."""
-
-    place: float
-    loop: AbstractEventLoop
-    future: Future[None]
-    gap: float
-    task: Task[Any] | None
-
-    def wake(self) -> None:
-        """Let the task go on."""
-        if not self.future.done():
-            self.future.set_result(None)
-
-
-class _Burst:
-    """The outcomes of one burst, which all belong to one event loop.
-
-    Markers go through the loop's queue as they did while recording. What is put into the queue ahead of a marker runs
-    when the markers that are in the queue then have been counted.
-    """
-
-    def __init__(self, ticks: Mapping[int, int], arrive: Callable[..., None]) -> None:
-        self._left = list(ticks.items())
-        self._arrive = arrive
-        self._ticks = 0
-        self._markers = 0
-
-    def counts(self, place: float) -> bool:
-        """Whether an outcome is still to be released here."""
-        return self._markers > 0 and any(each == place for each, _ in self._left)
-
-    def ended(self, place: int, loop: AbstractEventLoop) -> None:
-        """An outcome of the burst is in the replay's record."""
-        self._left = [each for each in self._left if each[0] != place]
-        self._advance(loop, self._markers)
-        if self._left and self._markers < MARKERS:
-            self._markers += 1
-            loop.call_soon(self._tick, loop, NEAR)
-
-    def _tick(self, loop: AbstractEventLoop, turns: int) -> None:
-        self._ticks += 1
-        self._advance(loop, self._markers - 1)
-        if turns > 1 and self._left:
-            loop.call_soon(self._tick, loop, turns - 1)
-            return
-        self._markers -= 1
-        if not self._markers:
-            left, self._left = self._left, []
-            for place, _ in left:
-                self._arrive(loop, place, at_once=False)
-
-    def _advance(self, loop: AbstractEventLoop, ahead: int) -> None:
-        """Let those come that shall run when the markers ahead have been counted."""
-        while self._left and self._left[0][1] <= self._ticks + ahead:
-            place, _ = self._left.pop(0)
-            self._arrive(loop, place, at_once=True)
 
 
 class CompletionOrder:
@@ -105,53 +48,84 @@ class CompletionOrder:
         changed: The lock of a replay's answers; notified whenever a place is taken.
         lost: An outcome was given out before its turn, after a wait.
         end: The place behind all others.
+        given_up: Called when an outcome is lost.
         timers: What puts timers and outcomes into one order, where time is that of the record.
         others: The other processes of the replay, where there can be any.
     """
 
     others: Others | None = None
 
-    def __init__(self, calls: Sequence[RecordedCall], stopped: Callable[[], ReplayStop | None]) -> None:
+    def __init__(
+        self,
+        calls: Sequence[RecordedCall],
+        stopped: Callable[[], ReplayStop | None],
+        handoffs: Mapping[int, HandOff] | None = None,
+    ) -> None:
+        """Prepare.
+
+        Args:
+            calls: What was recorded of calls; their places and those of hand-offs are one row.
+            stopped: Why the replay is over, if it is.
+            handoffs: By place, what threads handed to each other.
+        """
         self.changed = threading.Condition(threading.RLock())
         self.lost = False
         self._calls = calls
         self._stopped = stopped
-        self.end = sum(1 + (call.ended is not None) for call in calls)
+        self._handoffs = handoffs or {}
+        self.end = sum(1 + (call.ended is not None) for call in calls) + len(self._handoffs)
         self._taken = [False] * self.end
         self._cursor = 0
         self._held = 0
         self._progress = real_monotonic()
-        self._sleepers: list[_Sleeper] = []
+        self._sleepers: list[Sleeper] = []
         self._threads = Threads()
         self._askers: dict[str, int] = {}
+        self._lanes = {place: each.lane for place, each in self._handoffs.items()}
+        self._homes: dict[str, int] = {}
         self.timers: Timers | None = None
+        self.given_up: Callable[[], None] | None = None
         self._cancelled = {call.ended for call in calls if call.status == StepStatus.CANCELLED.value}
         self._moments = [inf] * (self.end + 1)
         for call in calls:
-            self._moments[call.asked] = call.asked_at
+            self._moments[call.asked], self._lanes[call.asked] = call.asked_at, call.lane
             if call.ended is not None:
-                self._moments[call.ended] = call.ended_at
-        self._bursts: dict[float, _Burst] = {}
-        for burst in bursts(calls):
-            self._bursts.update(dict.fromkeys(burst, _Burst(burst, self._arrive)))
+                self._moments[call.ended], self._lanes[call.ended] = call.ended_at, call.lane
+        for place, each in self._handoffs.items():
+            self._moments[place] = each.at
+        self._moments[: self.end] = accumulate(self._moments[: self.end], max)
+        self._handed: set[int] = set()
+        self._bursts: dict[float, Burst] = {}
+        counted = [(call.ended, call.burst) for call in calls if call.ended is not None]
+        for burst in bursts([*counted, *((place, each.burst) for place, each in self._handoffs.items())]):
+            self._bursts.update(dict.fromkeys(burst, Burst(burst, self._arrive, self._is_there)))
 
     # -- places -----------------------------------------------------------------------------------
 
     def asked(self, call: RecordedCall) -> None:
         """The program makes a recorded call."""
         self._askers[call.step] = threading.get_ident()
-        self._threads.note()
+        self.here(call.lane)
         self.take(call.asked)
 
-    def take(self, place: int) -> None:
-        """A recorded intent or outcome is in the replay's record."""
-        if (loop := _running_loop()) is not None and (burst := self._bursts.get(place)) is not None:
-            burst.ended(place, loop)
+    def here(self, lane: str) -> None:
+        """The current thread is in a lane of the record."""
+        self._homes[lane] = threading.get_ident()
+        self._threads.note()
+
+    def take(self, *places: int) -> None:
+        """A recorded intent or outcome is in the replay's record, or a hand-off has happened."""
+        if (loop := _running_loop()) is not None:
+            for place in places:
+                if (burst := self._bursts.get(place)) is not None:
+                    burst.ended(place, loop)
         with self.changed:
-            self._taken[place] = True
+            before = self._cursor
+            for place in places:
+                self._taken[place] = True
             while self._cursor < self.end and self._taken[self._cursor]:
                 self._cursor += 1
-            if self.timers is not None and self._cursor > place:
+            if self.timers is not None and self._cursor > before:
                 moment, after = self._moments[self._cursor - 1], self._moments[self._cursor]
                 self.timers.happened(moment, after, _running_loop())
             self._progress = real_monotonic()
@@ -169,13 +143,17 @@ class CompletionOrder:
             self._progress = real_monotonic()
             self.changed.notify_all()
 
+    def is_over(self) -> bool:
+        """Whether something has ended the replay."""
+        return self._stopped() is not None
+
     def held(self) -> bool:
         """Whether a person holds calls."""
         return self._held > 0
 
     def left(self) -> int:
         """How many recorded intents and outcomes are not in the replay's record yet."""
-        return self._taken.count(False)
+        return sum(not taken for place, taken in enumerate(self._taken) if place not in self._handoffs)
 
     def wake_all(self) -> None:
         """The replay is over: whoever waits finds out."""
@@ -191,11 +169,21 @@ class CompletionOrder:
             raise stop
         if self._cursor >= place:
             return True
-        late = place < self.end and not self._held and real_monotonic() - self._progress >= STALL_S
-        if late and not (self.others is not None and self.others.run()):
+        if place < self.end and self._stalls():
             self.lost = True
+            if self.given_up is not None:
+                self.given_up()
             return True
         return False
+
+    def _stalls(self) -> bool:
+        """Whether nothing has happened for too long, and nobody is at work either."""
+        idle = real_monotonic() - self._progress
+        if self._held or idle < (STALL_S / 4 if self.lost else STALL_S):
+            return False
+        if self.others is not None and self.others.run():
+            return False
+        return idle >= MOST_WORK_S or not can_go_on(others_at_work(()))
 
     # -- threads ----------------------------------------------------------------------------------
 
@@ -208,11 +196,38 @@ class CompletionOrder:
             while not self._is_turn(place) and not (in_loop and self._blocked_by_me(place)):
                 self.changed.wait(STALL_S / 4)
             if not in_loop:
-                self._threads.await_rest(gap, self.changed.wait)
-                self._await_others(gap)
-                moment = self._moments[int(min(place, self.end))]
-                if self.timers is not None and moment < inf and self.timers.anyone_before(moment):
-                    self.timers.wait_until(moment, STALL_S, self.changed.wait)
+                self._let_others(place, gap)
+
+    def _let_others(self, place: float, gap: float) -> None:
+        """Let the other threads come to rest, and what is due earlier come first."""
+        self._threads.await_rest(gap, self.changed.wait)
+        self._await_others(gap)
+        moment = self._moments[int(min(place, self.end))]
+        if self.timers is not None and moment < inf and self.timers.anyone_before(moment):
+            self.timers.wait_until(moment, STALL_S, self.changed.wait)
+
+    def reach(self, place: int, *, after_others: bool = False) -> bool:
+        """Block until a hand-off's turn has come; ``False`` if it does not come.
+
+        Args:
+            place: The hand-off's.
+            after_others: It was waited for in vain: the others come to rest first.
+        """
+        with self.changed:
+            while self._cursor < place:
+                if self._stopped() is not None or self._stalls():
+                    return False
+                if self._is_mine(self._cursor):
+                    return True  # what is to come first is up to this thread, which cannot go on meanwhile
+                self.changed.wait(STALL_S / 4)
+            if after_others and place < self.end and _running_loop() is None:
+                self._let_others(place, 0.0)
+            return True
+
+    def _is_mine(self, place: int) -> bool:
+        lane = self._lanes.get(place, "")
+        arrives = place in self._handoffs and self._handoffs[place].what == ARRIVES
+        return self._homes.get(lane) == threading.get_ident() or (arrives and _running_loop() is not None)
 
     def _blocked_by_me(self, place: float) -> bool:
         """Whether all that is to come first is up to tasks of this thread's own loop, which cannot go on meanwhile.
@@ -266,7 +281,7 @@ class CompletionOrder:
                 due = self._is_turn(place)
                 if due and not yields:
                     return
-                sleeper = _Sleeper(place, loop, loop.create_future(), gap, asyncio.current_task(loop))
+                sleeper = Sleeper(place, loop, loop.create_future(), gap, asyncio.current_task(loop))
                 if not due:
                     self._sleepers.append(sleeper)
             if due:
@@ -282,24 +297,66 @@ class CompletionOrder:
                     if sleeper in self._sleepers:
                         self._sleepers.remove(sleeper)
 
+    def arrive(self, loop: AbstractEventLoop, place: float, run: Callable[[], None]) -> None:
+        """Run something in its loop, which is this thread's, when its turn has come."""
+        burst = self._bursts.get(place)
+        if burst is not None and burst.is_due(place) and not self._held:
+            run()
+            return
+        self._arrive_again(Arriving(place, loop, loop.create_future(), 0.0, None, run, copy_context()))
+
+    def handed(self, place: int) -> None:
+        """A thread has given a loop what has this place."""
+        with self.changed:
+            self._handed.add(place)
+            self.changed.notify_all()
+
+    def _is_there(self, place: int) -> bool:
+        """Whether what a thread gives this thread's loop next has come to it; waits for the thread."""
+        with self.changed:
+            while place in self._handoffs and not self._taken[place]:
+                if any(each.place == place for each in self._sleepers):
+                    return True
+                on_its_way = place in self._handed or self._stopped() is not None or self._is_mine(self._cursor)
+                if on_its_way or self._stalls():
+                    return False
+                self.changed.wait(STALL_S / 4)
+        return True
+
+    def _arrive_again(self, sleeper: Arriving) -> None:
+        """Put it into the row, and look now and then whether it has waited for too long."""
+        if sleeper.future.done():
+            return
+        with self.changed:
+            known = sleeper in self._sleepers or (self.timers is not None and self.timers.is_coming(sleeper))
+            due = self._stopped() is not None or sleeper.place <= self._cursor or self._stalls()
+            if due and sleeper in self._sleepers and not self._comes(sleeper):
+                self._sleepers.remove(sleeper)
+                known = False
+            if not due and not known:
+                self._sleepers.append(sleeper)
+        if due and not known:
+            self._soon(sleeper)
+        self._later(sleeper.loop, STALL_S / 4, lambda: self._arrive_again(sleeper))
+
     def _later(self, loop: AbstractEventLoop, seconds: float, call: Callable[[], object]) -> Callable[[], object]:
         """Call in so many real seconds; returns what takes that back."""
         if self.timers is not None and self.timers.knows(loop):
             return self.timers.later(loop, seconds, call)
         return loop.call_later(seconds, call).cancel
 
-    def _look_again(self, sleeper: _Sleeper) -> None:
+    def _look_again(self, sleeper: Sleeper) -> None:
         """Nothing may come any more: let the task look whether it has waited for too long."""
         if self.timers is None or not self.timers.is_coming(sleeper):
             sleeper.wake()
 
-    def _soon(self, sleeper: _Sleeper) -> None:
+    def _soon(self, sleeper: Sleeper) -> None:
         loop, until = sleeper.loop, self._progress + settle_time(sleeper.gap)
         call = loop.call_soon if loop is _running_loop() else loop.call_soon_threadsafe
         with suppress(RuntimeError):  # the loop is closed: nobody waits any more
             call(self._release_at_rest, sleeper, until, 0)
 
-    def _release_at_rest(self, sleeper: _Sleeper, until: float, turns: int) -> None:
+    def _release_at_rest(self, sleeper: Sleeper, until: float, turns: int) -> None:
         """Release an outcome once the program has nothing left to do with the last one."""
         if self._stopped() is None and not sleeper.future.done():
             late, rests = real_monotonic() >= until, loop_rests(sleeper.loop)
@@ -315,7 +372,7 @@ class CompletionOrder:
                 return
         sleeper.wake()
 
-    def _comes(self, sleeper: _Sleeper) -> bool:
+    def _comes(self, sleeper: Sleeper) -> bool:
         """Whether an outcome will be released by the count of its burst."""
         burst = self._bursts.get(sleeper.place)
         return burst is not None and burst.counts(sleeper.place)

@@ -6,6 +6,7 @@ Runs in the child process, on the standard library.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from agentdbg.model.records import Kind, StepStatus
@@ -48,7 +49,7 @@ class RegressionAnswers(ReplacingAnswers):
                 (tell when tools may reach out).
             pins: By tool, the record that answers all its calls.
         """
-        super().__init__(cassette, tell)
+        super().__init__(replace(cassette, handoffs=()), tell)
         self._order: FreeOrder
         self.live = False
         self._plan = plan

@@ -106,7 +106,7 @@ def restored(source: DirectoryRunSource, number: int) -> Restored:
     seed = seeds.seed_of(source, step) if seeds.is_graphs(step) else None
     inside = source.steps()[0] if seed is None else seed.graph
     view = FromCheckpoint(source, step, inside)
-    tape = replace(cassettes.build(view), surrogates=tuple(cassettes.surrogates_of(source)))
+    tape = replace(cassettes.build(view), surrogates=tuple(cassettes.surrogates_of(source)), handoffs=())
     assert step.arguments is not None
     served = {call.step for call in tape.calls}
     skipped = [each for each in cassettes.served_steps(source.steps()) if each.is_call and each.id not in served]

@@ -161,7 +161,9 @@ class Timers:
 
     def sleep(self, seconds: float) -> None:
         """A sleep of a thread: over when nobody else has anything to do before its end."""
-        self.wait_until(self._time.now() + max(0.0, seconds), seconds, threading.Event().wait)
+        pause = threading.Condition()
+        with pause:
+            self.wait_until(self._time.now() + max(0.0, seconds), seconds, pause.wait)
 
     def wait_until(self, moment: float, longest: float, wait: Callable[[float], object]) -> None:
         """Wait until a moment is the next one; ``wait`` waits so many real seconds and lets others go on."""

@@ -27,6 +27,7 @@ SHOWN, BEFORE = 120, 30
 BY_HAND = "; a person used pdb in it"
 _NUMBER = re.compile(r"(?=[a-fA-F:.-]*[0-9])[0-9a-fA-F.:-]+")
 INSPECTED = "a person had code evaluated in the program ({count} times): it may have done what it did because of that"
+HANDOFFS_LOST = "the order in which threads handed things to each other was not kept"
 ORDER_LOST = "completion order was not kept: an outcome was released after a wait"
 LEFT_BEHIND = (
     "{count} of the processes that the program started were still there when it had ended and did nothing any more: "
@@ -87,6 +88,8 @@ class _Case:
         said = self._done or report.first("stopped") or {}
         if said.get("order_lost"):
             self._notes.append(ORDER_LOST)
+        if reason := said.get("handoffs_lost"):
+            self._notes.append(f"{HANDOFFS_LOST}: {reason}")
         if report.strange:
             self._notes.append(STRANGE.format(count=report.strange))
         if new := unrecorded_changes(self._recorded, report):
