@@ -129,6 +129,22 @@ def test_a_large_value_stands_in_a_file_of_its_own(store: Path) -> None:
     assert ref is not None and ref.file == f"large/{file.name}"
 
 
+def test_a_mapping_that_cannot_be_walked_is_kept_as_a_result_by_its_members(store: Path) -> None:
+    value = Moving(a=1)
+
+    @agentdbg.tool
+    def give(what: object) -> object:
+        return what
+
+    @agentdbg.agent
+    def desk() -> object:
+        return give(value)
+
+    assert desk() is value
+    (hole,) = only_run(store).named("give").holes  # of the argument
+    assert f"{__name__}.Moving" in hole
+
+
 UNWRITABLE: dict[str, tuple[object, str]] = {
     "module": (math, "builtins.module"),
     "slots class": (Slots(), f"{__name__}.Slots"),
@@ -138,7 +154,6 @@ UNWRITABLE: dict[str, tuple[object, str]] = {
     "class": (Slots, "builtins.type"),
     "cycle": (cyclic(), "it contains itself"),
     "proxy": (Liar(), f"{__name__}.Liar"),
-    "moving": (Moving(a=1), f"{__name__}.Moving"),
     "generator": ((i for i in "ab"), "builtins.generator"),
 }
 

@@ -6,6 +6,7 @@ import enum
 import functools
 import os
 import sys
+from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable
 from dataclasses import InitVar, dataclass, field
 from pathlib import Path
@@ -229,6 +230,9 @@ NAME = __name__
         ("subprocess.Popen", {"args": ["true"]}),
         ("builtins.eval", {"source": "1"}),
         ("builtins.list", {}),
+        ("builtins.bytearray", {"bytes": 10**9}),
+        ("collections.deque", {"items": "abc"}),
+        ("collections.ChainMap", {"maps": [{}]}),
         ("this.that.Thing", {}),
         ("antigravity.Thing", {}),
         (f"{NAME}.Restores", {}),
@@ -285,6 +289,51 @@ def test_any_record_is_refused_or_understood(tree: Any) -> None:
                 thaw(loads(b'{"$":"object","v":' + record + b"}"))
             except (CannotRevive, TypeError, AttributeError, ValueError):
                 continue
+
+
+class Settings(dict[str, Any]):
+    """A mapping whose members are attributes, as many programs have one."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        ran.append("__setitem__")
+        super().__setitem__(name, value)
+
+
+class Ordered(OrderedDict[str, Any]):
+    pass
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        OrderedDict(b=1, a=2),
+        Ordered(z=OrderedDict(y=1)),
+        Counter("hello"),
+        Counter({1: 2, None: 3}),
+        defaultdict(list, {"a": [1]}),
+        defaultdict(None, {1: 2}),
+        Settings(a=1, b=[Counter("a")]),
+        deque([1, 2], maxlen=3),
+        deque("ab"),
+        bytearray(b"x\xff"),
+    ],
+    ids=lambda value: f"{type(value).__name__}-{len(value)}",
+)
+def test_containers_of_other_classes_come_back_as_these(value: Any) -> None:
+    ran.clear()
+    again = through_a_record(value)
+    assert (type(again), again, repr(again)) == (type(value), value, repr(value))
+    assert ran == []
+
+
+def test_a_default_that_is_no_builtin_cannot_be_made_again() -> None:
+    assert type(freeze(defaultdict(lambda: 1, a=1))) is defaultdict
 
 
 def test_a_class_inside_a_function_cannot_be_found_again() -> None:

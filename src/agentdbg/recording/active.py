@@ -11,7 +11,7 @@ from agentdbg.model.records import StepStatus
 from agentdbg.recording import scope as scopes
 from agentdbg.recording.calls import CallRefused, Given, Made, Rearranged, ReplayStop
 from agentdbg.recording.interrupts import let_through
-from agentdbg.recording.revive import freeze, thaw
+from agentdbg.recording.revive import BASE_TYPE, freeze, thaw
 from agentdbg.recording.served import MadeOutcome, ServedOutcome
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ class ActiveCall:
         encoded, result = self._encoded(value)
         if encoded.plain or encoded.holes:
             return encoded
-        lost = tuple(f"a replay gets the base type: {place}" for place in narrowed_paths(result))
+        lost = tuple(f"{BASE_TYPE}: {place}" for place in narrowed_paths(result))
         return encoded._replace(holes=tuple(map(self.run.gate.text, lost))) if lost else encoded
 
     def _partial(self) -> Encoded | None:

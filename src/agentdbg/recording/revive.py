@@ -1,4 +1,5 @@
-"""Objects that a replay makes again from their members: dataclasses, pydantic and attrs objects, enums, named tuples.
+"""Objects that a replay makes again from their members: dataclasses, pydantic and attrs objects, enums, named tuples,
+mappings of classes of their own, ``deque`` and ``bytearray``.
 
 ``freeze`` takes them apart when a result is written down, ``thaw`` makes them again in a replay. A record is not to be
 trusted: classes are looked up among the modules that are loaded already, have to be of these kinds, and no code of
@@ -8,6 +9,7 @@ theirs is run: no constructor, no ``__setstate__``, no property. What cannot be 
 from __future__ import annotations
 
 import sys
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Mapping
 from enum import EnumMeta
 from functools import cached_property
@@ -18,9 +20,14 @@ from agentdbg.model.canonical import Opaque
 from agentdbg.model.json_text import MAX_DEPTH
 from agentdbg.recording.interrupts import let_through
 
+BASE_TYPE = "a replay gets the base type"
+"""How the hole of a step begins whose result is of a class derived from a builtin one that is not made again."""
 _HEAP_TYPE = 1 << 9
 _PYDANTIC = ("__pydantic_fields_set__", "__pydantic_extra__", "__pydantic_private__")
 _UNSET, _REST, _EXTRA, _PRIVATE = "unset", "rest", "extra", "private"
+_FACTORY, _LONGEST, _ITEMS, _BYTES = "factory", "longest", "items", "bytes"
+_DICTS: tuple[type[dict[Any, Any]], ...] = (OrderedDict, defaultdict, dict)
+_FACTORIES: Mapping[str, type] = {each.__name__: each for each in (dict, float, int, list, set, str, tuple)}
 _MISSING = object()
 
 
@@ -87,8 +94,14 @@ def _parts(value: Any, kind: Any) -> tuple[dict[str, Any], dict[str, Any]] | Non
     """The members of an object that can be made again, and what else it is made of; ``None`` for every other one."""
     if kind is SimpleNamespace:
         return dict(vars(value)), {}
+    if kind is bytearray:
+        return {_BYTES: bytes(value)}, {}
     if not _is_revivable(kind) or _found(_name(kind)) is not kind:
         return None
+    if kind is deque:
+        return {_ITEMS: list(value)}, {} if value.maxlen is None else {_LONGEST: value.maxlen}
+    if issubclass(kind, dict):
+        return _dict_parts(value, kind)
     if isinstance(kind, EnumMeta):
         known = kind.__members__.get(value._name_) is value
         return ({"name": value._name_, "value": value._value_}, {}) if known else None
@@ -102,6 +115,18 @@ def _parts(value: Any, kind: Any) -> tuple[dict[str, Any], dict[str, Any]] | Non
     if rest:
         more[_REST] = rest
     return {name: item for name, item in members.items() if item is not _MISSING}, more
+
+
+def _dict_parts(value: Any, kind: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
+    more: dict[str, Any] = {}
+    if issubclass(kind, defaultdict) and value.default_factory is not None:
+        name = getattr(value.default_factory, "__name__", "")
+        if _FACTORIES.get(name) is not value.default_factory:
+            return None
+        more[_FACTORY] = name
+    if rest := _dict(value):
+        more[_REST] = dict(rest)
+    return dict(dict.items(value)), more
 
 
 def _pydantic_parts(value: Any, names: list[str]) -> dict[str, Any]:
@@ -145,6 +170,8 @@ def _thawed(opaque: Opaque) -> Any:
         made = SimpleNamespace()
         vars(made).update(members)
         return made
+    if opaque.type_name == "builtins.bytearray":
+        return bytearray(_of_type(members.get(_BYTES), bytes))
     kind: Any = _found(opaque.type_name)
     if kind is None:
         raise CannotRevive(f"there is no class {opaque.type_name} in the modules that are loaded")
@@ -157,6 +184,11 @@ def _thawed(opaque: Opaque) -> Any:
             raise CannotRevive(f"{opaque.type_name} has other fields now")
         return tuple.__new__(kind, members.values())
     more = {name: thaw(item) for name, item in opaque.more.items()} if isinstance(opaque.more, dict) else {}
+    if kind is deque:
+        longest = more.get(_LONGEST)
+        return deque(_of_type(members.get(_ITEMS), list), longest if isinstance(longest, int) else None)
+    if issubclass(kind, dict):
+        return _filled_dict(kind, members, more)
     return _filled(kind, members, more)
 
 
@@ -187,6 +219,24 @@ def _filled(kind: Any, members: dict[str, Any], more: dict[str, Any]) -> Any:
             object.__setattr__(made, name, item)
         _complete(kind, made)
     return made
+
+
+def _filled_dict(kind: Any, members: dict[Any, Any], more: dict[str, Any]) -> Any:
+    base: Any = next(each for each in _DICTS if issubclass(kind, each))
+    made = base.__new__(kind)
+    if base is defaultdict:
+        vars(defaultdict)["default_factory"].__set__(made, _FACTORIES.get(str(more.get(_FACTORY))))
+    for key, item in members.items():
+        base.__setitem__(made, key, item)
+    if isinstance(rest := more.get(_REST), dict):
+        object.__getattribute__(made, "__dict__").update({name: rest[name] for name in rest if _is_plain(name)})
+    return made
+
+
+def _of_type(value: Any, kind: type) -> Any:
+    if type(value) is not kind:
+        raise CannotRevive(f"a {kind.__name__} was expected")
+    return value
 
 
 def _is_plain(name: object) -> bool:
@@ -232,13 +282,15 @@ def _is_revivable(kind: Any) -> bool:
     """Whether objects of a class are made of their members alone, and can be made without running code of its own."""
     if not isinstance(kind, type) or _attribute(kind, "__del__") is not None:
         return False
-    if isinstance(kind, EnumMeta):
+    if isinstance(kind, EnumMeta) or kind is deque:
         return True
     mro = type.__getattribute__(kind, "__mro__")
     foreign = [base for base in mro if base is not object and not base.__flags__ & _HEAP_TYPE]
     if issubclass(kind, tuple):
         names = _attribute(kind, "_fields")
         return foreign == [tuple] and isinstance(names, tuple) and not kind.__dictoffset__
+    if foreign and foreign == [base for base in _DICTS if base in foreign]:
+        return not _slots(tuple(base for base in mro if base not in foreign))
     if foreign or not (_is_declared(kind)):
         return False
     names = _fields(kind)
@@ -295,4 +347,4 @@ def _dict(value: Any) -> dict[str, Any]:
     return found
 
 
-_LEAVES = frozenset((str, int, float, bool, bytes, bytearray, type(None), complex))
+_LEAVES = frozenset((str, int, float, bool, bytes, type(None), complex))

@@ -17,6 +17,7 @@ from agentdbg.replay.container.engines import NoContainer, find_engine, image_of
 from agentdbg.replay.descent import regression_remark, start_lines
 from agentdbg.replay.foreseen import foreseen_calls
 from agentdbg.replay.main_module import MAIN
+from agentdbg.replay.narrowed import narrowed_results
 from agentdbg.replay.placed import CodeRefused, placed
 from agentdbg.replay.policy import Deed
 from agentdbg.replay.present import differences_from_record
@@ -40,7 +41,7 @@ class Remark:
 
     Attributes:
         weight: ``obstacle``: it cannot be run like this; ``warning``; ``fact``.
-        about: ``entry``, ``trust``, ``body``, ``effect``, ``redacted``, ``differs``, ``code``, ``guard``,
+        about: ``entry``, ``trust``, ``body``, ``effect``, ``redacted``, ``differs``, ``value``, ``code``, ``guard``,
             ``start state``, ``edit``, ``pin``, ``intent``, ``sandbox``, ``restore``, ``process`` or ``open``.
         step: Number of the step it is about, where it is about one.
     """
@@ -244,6 +245,8 @@ def _remarks(
         yield Remark(FACT, "entry", possible)
     for what in tape.missing:
         yield Remark(OBSTACLE, "body", f"missing: {what}")
+    for step, hole in narrowed_results(source):
+        yield Remark(WARNING, "value", f"{hole} (step {step.n}, {step.name})", step.n)
     for effect in unseen_in(source):
         if effect.uncovered:
             text = f"not served, so the guard stops it: {effect.what} ({effect.place})"

@@ -16,6 +16,7 @@ from agentdbg.model.records import Kind, Step
 from agentdbg.replay.cassette import Cassette
 from agentdbg.replay.child_process import ChildReport
 from agentdbg.replay.contained import unrecorded_changes
+from agentdbg.replay.narrowed import note_of_narrowed
 from agentdbg.replay.nearest import nearest_call
 from agentdbg.replay.outcome import Outcome
 from agentdbg.replay.present import files_differ
@@ -92,6 +93,8 @@ class _Case:
             self._notes.append(f"{HANDOFFS_LOST}: {reason}")
         if report.strange:
             self._notes.append(STRANGE.format(count=report.strange))
+        if ruling.verdict == "diverged" and (lost := note_of_narrowed(self._recorded)):
+            self._notes.append(lost)
         if new := unrecorded_changes(self._recorded, report):
             self._notes.append(new)
         if leaky := said.get("leaky"):
