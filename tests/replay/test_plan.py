@@ -10,6 +10,7 @@ from agentdbg.model.records import Json
 from agentdbg.replay.plan import Plan, plan_exact, plan_regression
 from agentdbg.replay.regression import RegressionOptions
 from agentdbg.replay.run import ReplayOptions
+from agentdbg.replay.sandbox import Sandbox
 from agentdbg.store.address import open_store
 from tests.support.replay_lab import ReplayLab
 from tests.support.replay_sessions import DESK
@@ -62,6 +63,17 @@ def test_a_regression_says_what_goes_live(lab: ReplayLab) -> None:
     assert plan.rows[0].why.startswith("before the checkpoint")
     assert "refused" in plan.rows[1].why
     assert plan.from_step == 3
+
+
+def test_a_sandbox_is_planned_as_it_is_used(lab: ReplayLab) -> None:
+    lab.record(DESK)
+    source = lab.run()
+    hosts = ("127.0.0.1:9", "127.0.0.1:9")
+    plan = plan_regression(source, RegressionOptions(options(lab), sandbox=Sandbox("s", {}, hosts, ("refund",))))
+    source.close()
+    (refund,) = (row for row in plan.rows if row.name == "refund")
+    assert (refund.then, refund.why) == ("live", "in the sandbox")  # with other arguments too
+    assert about(plan, "open") == ["may be reached: 127.0.0.1:9"]
 
 
 def test_what_stands_in_the_way_comes_first(lab: ReplayLab) -> None:

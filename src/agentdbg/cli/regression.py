@@ -88,7 +88,7 @@ def ask_person(question: Question) -> str | bool | None:
     name = safe_line(question.name)
     if question.about == "approval":
         print(f"approval asked for: {name}", file=sys.stderr)
-        return _line("decision as the program takes it (approved, rejected, …); empty: nobody decides: ") or None
+        return _line("decision as the program takes it (approved, false, …); empty: nobody decides: ") or None
     key = f" with key {safe_line(question.key)}" if question.key else ""
     print(f"external call, for real, in the sandbox: {name}{key}", file=sys.stderr)
     return _line("type yes to make it: ") == "yes"

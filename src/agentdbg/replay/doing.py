@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,14 +18,13 @@ from agentdbg.recording import scope as scopes
 from agentdbg.recording.calls import Call, CallRefused, Given, Made, Served
 from agentdbg.recording.openers import REGISTRY
 from agentdbg.replay.cassette import Cassette, RecordedCall
-from agentdbg.replay.policy import Deed, Ruling, Situation, otherwise, rule
+from agentdbg.replay.decisions import decision_of
+from agentdbg.replay.policy import RUNS, Deed, Ruling, Situation, otherwise, rule
 
-PENDING = "pending"
 LONGEST_EDIT = 64 * 1024
 Tell = Callable[[dict[str, object]], None]
 Ask = Callable[[dict[str, object]], Mapping[str, Any]]
 _COUNTED = {Deed.LIVE: "live", Deed.CHECKED: "live", Deed.DRY_RUN: "dry_run", Deed.REFUSE: "refused"}
-_RUNS = (Deed.LIVE, Deed.CHECKED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +48,15 @@ class Doing:
         counts: Calls that were live, dry runs, and refused.
     """
 
-    def __init__(self, tell: Tell, ask: Ask, *, windows: bool, serve: Callable[[Call, Decided], Served]) -> None:
+    def __init__(
+        self,
+        tell: Tell,
+        ask: Ask,
+        *,
+        windows: bool,
+        serve: Callable[[Call, Decided], Served],
+        decisions: Sequence[Json] = (),
+    ) -> None:
         """Prepare.
 
         Args:
@@ -57,20 +64,23 @@ class Doing:
             ask: The same, and waits for the parent's reply.
             windows: Let the parent know while bodies run that may reach out.
             serve: Gives the recorded outcome of a call after all.
+            decisions: What people decided while recording.
         """
         self.counts = dict.fromkeys(("live", "dry_run", "refused"), 0)
         self._tell, self._ask, self._serve = tell, ask, serve
         self._windows = windows
+        self._decisions = decisions
         self._lock = threading.RLock()
         self._running: dict[str, bool] = {}
         self._open: set[str] = set()
+        self._reached: set[tuple[str, str]] = set()
 
     # -- bodies that run --------------------------------------------------------------------------
 
     def begins(self, call: Call, decided: Decided) -> None:
         """A call was decided about that is not simply served from the run."""
         deed = decided.ruling.deed
-        if deed in _RUNS and not self._is_looked_up(decided):
+        if deed in RUNS and not self._is_looked_up(decided):
             reads = deed is Deed.CHECKED or (call.kind is not Kind.MODEL and not decided.case.sandboxed)
             if decided.case.inside and call.kind is Kind.HTTP:
                 reads = self.may_reach()  # as far as the tool around it
@@ -95,6 +105,15 @@ class Doing:
         if known is not None:
             return known
         return here.inside_tool and bool(self._running) and all(self._running.values())
+
+    def reached(self, address: object) -> None:
+        """The running code, which may, connects: tell it once, for the parent to hold it against the declaration."""
+        here = scopes.current()
+        place = f"{address[0]}:{address[1]}" if isinstance(address, tuple) and len(address) > 1 else str(address)
+        step = "" if here is None else here.parent or ""
+        if (step, place) not in self._reached:
+            self._reached.add((step, place))
+            self._tell({"event": "reached", "step": step, "address": place})
 
     def _runs(self, step: str, *, reads: bool) -> None:
         with self._lock:
@@ -130,7 +149,7 @@ class Doing:
         deed = decided.ruling.deed
         if self._is_looked_up(decided):
             return self._maker(call, decided, "status", awaits=awaits)
-        if deed in _RUNS:
+        if deed in RUNS:
             return None
         if deed is Deed.DRY_RUN:
             return self._maker(call, decided, "dry_run", awaits=awaits)
@@ -192,8 +211,8 @@ class Doing:
         about: dict[str, object] = {"event": "question", "asks": call.kind.value, "name": call.name, "step": call.step}
         answer = self._ask({**about, "key": call.key}).get("answer")
         if call.kind is Kind.APPROVAL:
-            decision = PENDING if answer in (None, "") else answer
-            return Made(call.step, StepStatus.OK, attrs={"asked_in_replay": True}, value=decision)
+            value = decision_of(answer, self._decisions)
+            return Made(call.step, StepStatus.OK, attrs={"asked_in_replay": True}, value=value)
         if answer is True:
             self._runs(call.step, reads=False)
             self._ruled(call, Ruling(Deed.LIVE, "in the sandbox, with a person's yes"), decided.recorded)
@@ -210,7 +229,7 @@ class Doing:
     def _ruled(self, call: Call, ruling: Ruling, recorded: RecordedCall | None, *, inside: bool = False) -> None:
         """Tell; what a live tool does inside is part of that one live call."""
         deed = ruling.deed
-        if deed in _COUNTED and not (inside and deed in _RUNS):
+        if deed in _COUNTED and not (inside and deed in RUNS):
             with self._lock:
                 self.counts[_COUNTED[deed]] += 1
         told: dict[str, object] = {"event": "ruled", "step": call.step, "kind": call.kind.value, "name": call.name}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from agentdbg.model.records import Effect, Kind, Step
 from agentdbg.replay.cassette import Cassette
 from agentdbg.replay.policy import Deed, Match, Situation, Stage, rule
 from agentdbg.replay.regression import RegressionOptions, arranged, restored_for
-from agentdbg.replay.regression_lane import Arrangement, routes
+from agentdbg.replay.regression_lane import Arrangement, ids_in_keys, routes
 from agentdbg.replay.restore import SKIP, SKIPPED
 from agentdbg.store.reader import DirectoryRunSource
 
@@ -49,17 +50,21 @@ def foreseen_calls(source: DirectoryRunSource, tape: Cassette, options: Regressi
     """
     there = restored_for(source, options)
     arrangement = arranged(source, tape if there is None else there.tape, options, there)
-    open_for = (*routes(source), *(options.sandbox.hosts if options.sandbox is not None else ()))
+    hosts = [*routes(source), *(options.sandbox.hosts if options.sandbox is not None else ())]
+    open_for = tuple(dict.fromkeys(hosts))
     skipped = () if there is None else there.skipped
     found = [(step, Fate(SKIP, SKIPPED)) for step in skipped]
+    ids = ids_in_keys(source, arrangement.tape)
     for call in arrangement.tape.calls:
         step = source.step_by_id(call.step)
         if step is not None:
-            found.append((step, _foreseen(step, call.ended is None, arrangement, options)))
+            found.append((step, _foreseen(step, call.ended is None, arrangement, options, ids)))
     return Foreseen(open_for, tuple(found))
 
 
-def _foreseen(step: Step, in_doubt: bool, arrangement: Arrangement, options: RegressionOptions) -> Fate:
+def _foreseen(
+    step: Step, in_doubt: bool, arrangement: Arrangement, options: RegressionOptions, ids: Sequence[str]
+) -> Fate:
     """The table's answer to a recorded call that is made again as it was; what only the program knows is left open."""
     stage = Stage.AFTER
     if arrangement.prefix is None:
@@ -70,6 +75,7 @@ def _foreseen(step: Step, in_doubt: bool, arrangement: Arrangement, options: Reg
         return Fate(Deed.SERVE.value, "its outcome was edited")
     if step.id in arrangement.calls:
         stage = Stage.AFTER
+    key = step.idempotency_key
     case = Situation(
         kind=step.kind,
         effect=step.effect,
@@ -78,7 +84,7 @@ def _foreseen(step: Step, in_doubt: bool, arrangement: Arrangement, options: Reg
         in_doubt=in_doubt,
         settles=True,
         sandboxed=options.sandbox is not None and step.name in options.sandbox.tools,
-        key_holds=step.idempotency_key is not None,
+        key_holds=key is not None and not any(part in key for part in ids),
         pinned=step.name in arrangement.pins,
     )
     ruling = rule(case)
@@ -95,4 +101,8 @@ def _else(step: Step, case: Situation) -> str:
     writes = step.kind in (Kind.TOOL, Kind.HTTP) and step.effect not in (Effect.NONE, Effect.READ)
     if not writes or case.stage is Stage.PREFIX or case.pinned:
         return ""
+    if case.sandboxed and step.effect is Effect.WRITE:
+        return ""
+    if case.sandboxed and case.key_holds:
+        return "; with another key its dry run if it has one, else refused"
     return "; with other arguments its dry run if it has one, else refused"

@@ -37,6 +37,9 @@ class Deed(StrEnum):
     STOP = "stop"
 
 
+RUNS = (Deed.LIVE, Deed.CHECKED)
+
+
 class Stage(StrEnum):
     """How far a replay has come where a call is made."""
 

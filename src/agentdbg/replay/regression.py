@@ -44,7 +44,16 @@ from agentdbg.replay.trust import is_trusted
 from agentdbg.store.reader import DirectoryRunSource
 
 _PLACEHOLDER = "⟦R:".encode()
-FREE_EXITS = ("unaffected", "refused", "prefix_changed", "needs_data", "aborted", "timed_out", "crashed")
+FREE_EXITS = (
+    "unaffected",
+    "refused",
+    "prefix_changed",
+    "needs_data",
+    "not_replayable",
+    "aborted",
+    "timed_out",
+    "crashed",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,11 +234,11 @@ class _Regression:
                     self._source, self._plan, self._options.replay, scratch, control=False, watch=self._watch
                 )
                 if lane.made is None:
-                    return self._never_started(lane)
+                    return self._summed_up([*outcomes, self._never_started(lane)], _conclusions(samples))
                 sample = self._judged(lane)
                 samples.append(sample)
                 outcomes.append(self._publish(lane, sample, {}))
-            conclusions = [each.conclusion for each in samples if each.conclusion is not None]
+            conclusions = _conclusions(samples)
             if sample.final or sample.conclusion is None or is_decided(conclusions, self._options.samples):
                 return self._summed_up(outcomes, conclusions)
 
@@ -262,7 +271,7 @@ class _Regression:
 
     def _never_started(self, lane: Lane) -> Outcome:
         found = never_started(self._source.summary().run_id, lane.report, len(self._plan.tape.calls))
-        return replace(found, mode="regression", edits=_edits(self._options))
+        return replace(found, mode="regression", edits=_edits(self._options), touched=self._touched)
 
     def _touches(self, lane: Lane) -> list[Mapping[str, object]]:
         """The model inputs that the present code changes, as far as the control lane came."""
@@ -335,6 +344,10 @@ class _Regression:
 def _wants_to_hold(watch: Watch | None) -> bool:
     """Whether somebody wants to stop in it: then it is not over with the control lane, which nobody can hold."""
     return watch is not None and any(watch.settings().get(name) for name in ("pause", "target", "stops"))
+
+
+def _conclusions(samples: Sequence[Sample]) -> list[Conclusion]:
+    return [each.conclusion for each in samples if each.conclusion is not None]
 
 
 def _touch(recorded: DirectoryRunSource, replayed: DirectoryRunSource, message: Mapping[str, Any]) -> dict[str, object]:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
-from agentdbg.model.records import Kind, StepStatus
+from agentdbg.model.canonical import loads
+from agentdbg.model.records import Json, Kind, StepStatus
 from agentdbg.recording.calls import Call, CallRefused, ReplayStop, Served
 from agentdbg.recording.openers import REGISTRY
 from agentdbg.replay.answers import Diverged, outcome_of
@@ -69,7 +70,13 @@ class RegressionAnswers(ReplacingAnswers):
         self._ordered = self._prefix if self._stage is Stage.PREFIX else frozenset(call.step for call in calls)
         self._calls = RecordedCalls(calls, plan.get("facts") or {})
         self._pins = {tool: (RecordedCalls(tape.calls, {}), tape) for tool, tape in pins.items()}
-        self.doing = Doing(tell, ask, windows=bool(plan.get("windows")), serve=self._serve_after_all)
+        self.doing = Doing(
+            tell,
+            ask,
+            windows=bool(plan.get("windows")),
+            serve=self._serve_after_all,
+            decisions=_decisions(cassette),
+        )
         if self._stage is Stage.PREFIX and not self._prefix:
             self._leave()
 
@@ -355,6 +362,11 @@ class RegressionAnswers(ReplacingAnswers):
         with self._changed:
             self._took(call, recorded, decided.case)
         return outcome_of(self._cassette, recorded)
+
+
+def _decisions(cassette: Cassette) -> list[Json]:
+    bodies = (cassette.bodies.get(call.result or "") for call in cassette.calls if call.kind == Kind.APPROVAL.value)
+    return [cast(Json, loads(body)) for body in bodies if body is not None]
 
 
 def _there(decided: Decided) -> RecordedCall:

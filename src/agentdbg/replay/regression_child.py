@@ -79,7 +79,11 @@ class RegressionChild:
         if not self._is_open:
             return False
         if event in _CONNECTS:
-            return self._reach.address(args[1]) or self.answers.doing.may_reach()
+            if self._reach.address(args[1]):
+                return True
+            if allowed := self.answers.doing.may_reach():
+                self.answers.doing.reached(args[1])
+            return allowed
         if event in _LOOKS_UP:
             return self._reach.name(args[0], args[1] if len(args) > 1 else None) or self.answers.doing.may_reach()
         return False

@@ -256,7 +256,6 @@ def _plan_for_child(
         place.mkdir(mode=0o700)
         cassettes.write(tape, str(place))
         places[tool] = str(place)
-    writers = {call.step.partition(":")[0] for call in plan.tape.calls}
     return {
         "stage": stage.value,
         "prefix": sorted(plan.prefix or ()),
@@ -265,8 +264,13 @@ def _plan_for_child(
         "facts": plan.facts,
         "pins": places,
         "sandbox": None if plan.sandbox is None else plan.sandbox.members(),
-        "runs": [source.summary().run_id, *sorted(writers)],
+        "runs": ids_in_keys(source, plan.tape),
     }
+
+
+def ids_in_keys(source: DirectoryRunSource, tape: Cassette) -> list[str]:
+    """What an idempotency key has in it that is made of a run's or a step's id."""
+    return [source.summary().run_id, *sorted({call.step.partition(":")[0] for call in tape.calls})]
 
 
 def routes(source: DirectoryRunSource) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,11 +12,12 @@ from agentdbg.compare.answers import six_answers
 from agentdbg.compare.trajectory import Divergence, called, compare
 from agentdbg.model.fingerprint import alpha_rename
 from agentdbg.model.records import BodyRef, Kind, Step
+from agentdbg.replay.belied import belied
 from agentdbg.replay.child_report import ChildReport
 from agentdbg.replay.drift import drift_between
 from agentdbg.replay.intents import Intent, changes_between, judged
 from agentdbg.replay.outcome import Outcome
-from agentdbg.replay.policy import Deed
+from agentdbg.replay.policy import RUNS, Deed
 from agentdbg.replay.prefix import earlier_checkpoint
 from agentdbg.replay.sameness import ReplaySameness
 from agentdbg.replay.stability import Conclusion, conclusion_of
@@ -27,6 +29,7 @@ from agentdbg.store.reader import DirectoryRunSource
 
 REFUSAL = "CallRefused"
 _FOUND = (Deed.DRY_RUN.value, Deed.REFUSE.value)
+OFTEN = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +143,7 @@ class _Case:
             first_divergence=self._divergence(verdict),
             answers=judged(answers, changes, intents),
             served=served,
-            unconsumed=int(self._said.get("unconsumed") or 0),
+            unconsumed=self._count("unconsumed", max(total - served, 0)),
             total=total,
             refused=tuple(map(dict, report.all("refused"))),
             tolerated=tuple(map(dict, report.all("tolerated"))),
@@ -150,11 +153,11 @@ class _Case:
             log=report.log,
             mode="regression",
             from_step=self._began_at(),
-            live=self._count("live_calls"),
-            dry_run=self._count("dry_run"),
-            denied=self._count("refused"),
+            live=self._count("live_calls", self._ruled(Deed.LIVE, Deed.CHECKED)),
+            dry_run=self._count("dry_run", self._ruled(Deed.DRY_RUN)),
+            denied=self._count("refused", self._ruled(Deed.REFUSE)),
             drift=tuple(each.members() for each in drift),
-            findings=tuple(self._findings()),
+            findings=tuple(shortened([*self._findings(), *belied(self._replayed, report.all("reached"))])),
             notes=tuple(self._notes),
             edits=edits,
             inspected=inspected,
@@ -176,7 +179,7 @@ class _Case:
             return "aborted", "stopped by a person"
         if self._done is None:
             if report.timed_out:
-                return "timed_out", "the program did not end in time"
+                return "timed_out", f"the program did not end in time{self._refused_often()}"
             return "crashed", f"the child {report.ending()} before the agent returned"
         return self._finished()
 
@@ -242,9 +245,22 @@ class _Case:
     def _asked_models(self) -> bool:
         return any(each.get("kind") == Kind.MODEL.value for each in self._report.all("ruled"))
 
-    def _count(self, what: str) -> int:
+    def _count(self, what: str, otherwise: int) -> int:
+        """A number that the child gave at its end, which one that was ended could not give."""
         said = self._said.get(what)
-        return said if isinstance(said, int) and not isinstance(said, bool) else 0
+        return said if isinstance(said, int) and not isinstance(said, bool) else otherwise
+
+    def _ruled(self, *deeds: Deed) -> int:
+        """How many calls were decided so; what a live tool does inside is part of that one call."""
+        return sum(
+            each.get("deed") in deeds and not (each.get("inside") and each.get("deed") in RUNS)
+            for each in self._report.all("ruled")
+        )
+
+    def _refused_often(self) -> str:
+        names = Counter(str(each.get("name")) for each in self._report.all("ruled") if each.get("deed") == Deed.REFUSE)
+        often = [f"{name} {count:,} times" for name, count in names.most_common(3) if count > OFTEN]
+        return f"; it went on to make calls that are refused: {', '.join(often)}" if often else ""
 
     def _edits(self) -> tuple[Mapping[str, object], ...]:
         """What a person who held a call put in its place."""
@@ -277,6 +293,22 @@ class _Case:
                 done = "done" if each.get("done") else "not done"
                 found.append({**_about(step, each), "deed": "settle", "reason": f"in doubt, settled: it was {done}"})
         return found
+
+
+def shortened(findings: Sequence[dict[str, object]]) -> list[dict[str, object]]:
+    """Findings that say the same of one tool over and over, as of a loop around a refused call, counted."""
+    kept: list[dict[str, object]] = []
+    seen: Counter[tuple[object, ...]] = Counter()
+    for each in findings:
+        about = (each["name"], each["deed"], each["reason"])
+        seen[about] += 1
+        if seen[about] <= OFTEN:
+            kept.append(each)
+    for (name, deed, reason), count in seen.items():
+        if more := count - min(count, OFTEN):
+            words = f"{more:,} more like these: {reason}"
+            kept.append({"step": None, "name": name, "key": None, "deed": deed, "reason": words})
+    return kept
 
 
 def _edited_words(edits: Sequence[Mapping[str, object]]) -> str:

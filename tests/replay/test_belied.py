@@ -1,0 +1,84 @@
+"""A regression replay names what a tool did that its declaration does not cover, and lets it through."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.regression_lab import RegressionLab
+from tests.support.replay_lab import EffectServer
+
+PROGRAM = """\
+from helpers import *
+
+
+@agentdbg.tool(effect="read")
+def search(text):
+    return post("/search", text, OTHER)
+
+
+@agentdbg.tool(effect="read")
+def look(text):
+    return httpx.get(OTHER + "/look", trust_env=False).text
+
+
+@agentdbg.tool(effect="none")
+def reckon(text):
+    return get("/reckon", OTHER)
+
+
+@agentdbg.tool(effect="write", dry_run=lambda text: post("/pretend", text, OTHER))
+def save(text):
+    return post("/save", text, OTHER)
+
+
+@agentdbg.agent
+def desk(text):
+    ask([{"role": "user", "content": "v1"}])
+    for tool in (search, look, reckon, save):
+        tool(text)
+    agentdbg.final_state("DONE")
+
+
+if __name__ == "__main__":
+    desk("pen")
+"""
+
+
+@pytest.fixture
+def lab(
+    tmp_path: Path, byte_code: Path, effect_server: EffectServer, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[RegressionLab]:
+    monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(byte_code))
+    found = RegressionLab(tmp_path, effect_server)
+    yield found
+    found.world.close()
+
+
+def test_what_a_declaration_does_not_cover_is_named(lab: RegressionLab) -> None:
+    other = f"http://127.0.0.1:{effect_port(lab)}"
+    lab.record(PROGRAM.replace("OTHER", repr(other)))
+    text = (
+        lab.program.read_text(encoding="utf-8")
+        .replace("v1", "v2")
+        .replace("save):\n        tool(text)", "save):\n        tool(text + '!')")
+    )
+    lab.program.write_text(text, encoding="utf-8")
+    elsewhere, lab.server = lab.server, None  # whose connections are to be none
+    outcome = lab.regress()
+    lab.server = elsewhere
+    host = other.removeprefix("http://")
+    assert [(each["name"], each["deed"], each["reason"]) for each in outcome.findings] == [
+        ("save", "dry-run", "not in the record: its dry run"),
+        ("search", "live", f"declared read, and sent POST {host}/search: it was let through"),
+        ("save", "live", f"its dry run was run, and sent POST {host}/pretend: it was let through"),
+        ("reckon", "live", f"declared none, and connected to {host}: it was let through"),
+    ], outcome.reason
+
+
+def effect_port(lab: RegressionLab) -> int:
+    """Of the server that is no model's."""
+    assert lab.server is not None
+    return lab.server.port
