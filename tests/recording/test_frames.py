@@ -42,6 +42,10 @@ def test_the_recorders_own_work_has_no_witness(monkeypatch) -> None:
     standard = frames._STDLIB + "subprocess.py"
     assert called_from("/p/tool.py", own("store/disk.py")) is None
     assert called_from("/p/tool.py", own("recording/run.py"), own("recording/git_state.py"), standard) is None
+    wrapper = own("recording/children.py")
+    assert called_from(frames._STDLIB + "threading.py", own("recording/git_state.py"), wrapper, standard) is None
+    started = called_from("/p/tool.py", wrapper, standard)
+    assert started is not None and started.f_code.co_filename == "/p/tool.py"
     finalizer = called_from("/p/tool.py", own("store/disk.py"), "/p/closer.py", frames._STDLIB + "os.py")
     assert finalizer is not None and finalizer.f_code.co_filename == "/p/closer.py"
 

@@ -15,6 +15,14 @@ def test_names_and_values(tmp_path: Path) -> None:
     assert read_env_file(str(file)) == {"A": "1", "B": "two words", "C": "x=y", "D": "4", "E": ""}
 
 
+def test_remarks_and_the_mark_of_a_windows_file(tmp_path: Path) -> None:
+    file = tmp_path / "env"
+    lines = ["A=1 # one", 'B="x # y"  # it\'s "b"', "C=p#w", "D=#x", "E= # nothing", "F='it # is'", 'G="a" x "b"']
+    file.write_bytes(b"\xef\xbb\xbf" + "\r\n".join(lines).encode())
+    found = {"A": "1", "B": "x # y", "C": "p#w", "D": "#x", "E": "", "F": "it # is", "G": 'a" x "b'}
+    assert read_env_file(str(file)) == found
+
+
 @pytest.mark.parametrize("line", ["no equals sign", "1A=2", "AGENTDBG=off", "PYTHONPATH=/x", "A-B=1"])
 def test_a_line_that_cannot_be_used_is_named_without_its_value(tmp_path: Path, line: str) -> None:
     file = tmp_path / "env"

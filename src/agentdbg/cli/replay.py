@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from agentdbg.cli import outcometext, place
+from agentdbg.cli import outcometext, place, trusting
 from agentdbg.cli.commands import Verb
 from agentdbg.cli.errors import Status, Trouble
 from agentdbg.cli.invocation import Invocation, on_terminal
@@ -88,6 +88,9 @@ def command(invocation: Invocation, /, **given: Any) -> Status:
     store = invocation.open_store()
     with as_interrupts(), closing(invocation.resolve(asked.run, store)) as opened:
         source = _own_format(opened)
+        if not asked.only_plan:
+            leave = trusting.leave_given(invocation, source, trust=asked.trust, code=asked.code)
+            asked = replace(asked, trust=leave)
         options = _options(invocation, asked, target_of(store))
         try:
             if asked.regression:

@@ -23,6 +23,9 @@ _SELF = tuple(
     for name in ("coverage", "effect_events", "captured_files", "file_weight", "frames")
 )
 
+_WRAPPERS = frozenset((f"{PACKAGE}recording{os.sep}children.py",))
+"""What stands around functions of the standard library for whoever calls them, the recorder too."""
+
 
 class OwnFiles(dict[str, bool]):
     """Whether what a file's own code does outside is the recorder's doing, by file name; asked from the audit hook."""
@@ -77,7 +80,8 @@ def rank_of(filename: str) -> int:
 def witness() -> FrameType | None:
     """The frame to name: the innermost of the user's code, else of a library. ``None`` where the recorder itself acts.
 
-    The recorder acts where the first code beyond the standard library is its own, and none that calls the user's.
+    The recorder acts where the first code beyond the standard library, and what is wrapped around that, is its own, and
+    none that calls the user's.
     """
     best: tuple[int, FrameType] | None = None
     undecided = True
@@ -88,7 +92,7 @@ def witness() -> FrameType | None:
         rank = rank_of(filename)
         if rank == 3 and undecided and filename.startswith(_OWN):
             return None
-        undecided = undecided and rank == 2
+        undecided = undecided and (rank == 2 or filename in _WRAPPERS)
         if best is None or rank < best[0]:
             best = (rank, frame)
         if rank == 0:

@@ -69,10 +69,16 @@ def _module(name: str) -> ModuleType:
     return module
 
 
+def where_it_may_be(file: str | None) -> str:
+    """What to do about a path whose root nobody knows here, as of a run out of a pack; empty for another."""
+    root = (file or "").partition("/")[0]
+    return f"; say where it is here with --map {root}=DIRECTORY" if root.startswith("{") else ""
+
+
 def _script(file: str | None) -> ModuleType:
     """Run a script, but not what it does when it is started."""
     if not file or not os.path.isfile(file):
-        raise CannotStart(f"the recorded program is not there: {file}")
+        raise CannotStart(f"the recorded program is not there: {file}{where_it_may_be(file)}")
     with open(file, "rb") as source:
         code, name = compiled(source.read(), file)
     module = ModuleType(name)

@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 
 _LINE = re.compile(r"(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)")
+_QUOTED = re.compile(r"""(["'])(.*?)\1(?:\s*|\s+#.*)""")
+_REMARK = re.compile(r"(?:^#\s|\s+#).*")
 _OURS = re.compile(r"AGENTDBG.*|PYTHONPATH|PYTHONHOME|PYTHONSTARTUP|PYTHONHASHSEED|TMPDIR")
 
 
@@ -14,13 +16,13 @@ class BadEnvFile(ValueError):
 
 
 def read_env_file(path: str) -> dict[str, str]:
-    """The variables in a file. Lines that are empty or start with ``#`` say nothing; quotes around a value go away.
+    """The variables in a file, as a shell reads plain ones: ``#`` begins a comment, quotes around a value go away.
 
     Raises:
         BadEnvFile: It cannot be read, or a line is none.
     """
     try:
-        text = Path(path).expanduser().read_text(encoding="utf-8")
+        text = Path(path).expanduser().read_text(encoding="utf-8-sig")
     except OSError as problem:
         raise BadEnvFile(f"{path}: {(problem.strerror or 'cannot be read').lower()}") from problem
     except UnicodeDecodeError as problem:
@@ -35,7 +37,12 @@ def read_env_file(path: str) -> dict[str, str]:
         name, value = match.groups()
         if _OURS.fullmatch(name):
             raise BadEnvFile(f"{path}, line {number}: {name} steers the replay itself and cannot be set")
-        if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
-            value = value[1:-1]
-        found[name] = value
+        found[name] = _value(value)
     return found
+
+
+def _value(text: str) -> str:
+    """A value without its quotes and what is remarked behind it."""
+    if quoted := _QUOTED.fullmatch(text):
+        return quoted[2]
+    return _REMARK.sub("", text)

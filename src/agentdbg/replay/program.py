@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from agentdbg.recording import plain_tools
-from agentdbg.replay.entry import CannotStart
+from agentdbg.replay.entry import CannotStart, where_it_may_be
 
 
 def run(launch: Mapping[str, Any]) -> None:
@@ -55,7 +55,8 @@ def _script(typed: str, file: str, arguments: list[str]) -> None:
         with open(file, "rb") as source:
             text = source.read()
     except OSError as problem:
-        raise CannotStart(f"the recorded program is not there: {file} ({problem.strerror})") from problem
+        words = f"{file} ({problem.strerror}){where_it_may_be(file)}"
+        raise CannotStart(f"the recorded program is not there: {words}") from problem
     code = compile(text, file, "exec", dont_inherit=True)
     module = _main()
     module.__file__ = file
