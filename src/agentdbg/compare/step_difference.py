@@ -16,7 +16,10 @@ from agentdbg.store.protocols import BodyMissing, RunSource
 ENCLOSING = frozenset((Kind.AGENT, Kind.NODE))
 _NOTES = frozenset((Kind.CHECKPOINT, Kind.RETRIEVAL, Kind.READ, Kind.CONFIG, Kind.MESSAGE, Kind.EFFECT, Kind.NODE))
 _BOOKKEEPING = frozenset(
-    ("fork", "served_from", "surrogates", "stream", "chunks", "effect_declared", "can_resume", "unsafe_reasons")
+    (
+        *("fork", "served_from", "surrogates", "stream", "chunks", "effect_declared", "can_resume", "unsafe_reasons"),
+        *("seed", "seed_holes"),  # where a body lies differs; what it holds is in the checkpoint
+    )
 )
 _NOTE_CAUSES = {
     Kind.RETRIEVAL: "input.retrieved",

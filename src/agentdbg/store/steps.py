@@ -13,7 +13,8 @@ from agentdbg.model.records import BodyRef, Effect, ErrorInfo, Json, Kind, Step,
 
 _LARGEST = 2**53
 _SHA = re.compile(r"[0-9a-f]{64}", re.ASCII)
-_COMMON = frozenset({"e", "seq", "mono", "wall", "_c"})
+_COMMON = frozenset({"e", "seq", "mono", "wall", "_c", "turn", "handoffs"})
+"""Of any event: what and when, and what came before it in other threads and turns. None of it is of the step itself."""
 _INTENT = _COMMON | frozenset(
     {"kind", "name", "parent", "lane", "effect", "fp", "afp", "key", "args", "input", "attrs", "holes", "status"}
 )
