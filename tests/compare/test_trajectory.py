@@ -142,6 +142,11 @@ def test_a_run_is_identical_to_itself() -> None:
     assert found.agreed == len(rows())
 
 
+@pytest.mark.parametrize("declared", [{"can_resume": False, "unsafe_reasons": ["x"]}, {"seed": {"offset": 7}}, {}])
+def test_what_a_checkpoint_says_of_resuming_is_no_difference(declared: dict[str, Any]) -> None:
+    assert difference(put(2, "attrs", {**declared, "status": "ASKED"})).identical
+
+
 CHANGED = [
     (put(0, "args", {"order": "o-2"}), 1, "$.order", "arguments"),
     (put(0, "result", {"answer": 2, "list": [1, 2]}), 1, "$.answer", "result"),
@@ -157,8 +162,8 @@ CHANGED = [
     (put(1, "result", {"content": "no"}), 2, "$.content", "model_output"),
     (put(2, "args", {"status": "ASKED", "n": 2}), 3, "$.n", "result"),
     (put(2, "args", {"n": 1, "status": "ASKED"}), 3, "$", "result"),
-    (put(2, "attrs", {"can_resume": False, "status": "ASKED"}), 3, "attrs.can_resume", "version"),
-    (put(2, "attrs", {"can_resume": 1, "status": "ASKED"}), 3, "attrs.can_resume", "version"),
+    (put(2, "attrs", {"can_resume": True, "status": "DONE"}), 3, "attrs.status", "version"),
+    (put(2, "attrs", {"can_resume": True, "status": 1}), 3, "attrs.status", "version"),
     (put(3, "args", [{"id": "p1", "sha256": "bb"}]), 4, "$[0].sha256", "input.retrieved"),
     (put(4, "args", {"id": "c"}), 5, "$.id", "arguments"),
     (put(4, "fork", 3), 5, "spawned", "order"),
