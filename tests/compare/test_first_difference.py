@@ -39,6 +39,10 @@ def test_long_texts_are_cut_around_the_difference() -> None:
     assert "B" in found.got
 
 
+def test_a_minus_before_zero_is_a_difference() -> None:
+    assert first_difference({"v": 0.0}, {"v": -0.0}) == Difference("$.v", "0.0", "-0.0")
+
+
 def test_nan_is_the_same_as_itself() -> None:
     assert first_difference([math.nan], [math.nan]) is None
 

@@ -76,6 +76,6 @@ def test_how_often_an_effect_was_seen_is_known_at_the_end() -> None:
 
 
 def test_what_came_before_an_event_in_other_threads_and_turns_is_no_fact_of_its_step() -> None:
-    asked = {"turn": [1, 7], "handoffs": [["0.1", "put"]], "novel": "kept"}
+    asked: dict[str, Any] = {"turn": [1, 7], "handoffs": [["0.1", "put"]], "novel": "kept"}
     step = built(intent(1, "node", **asked), {**outcome(2, 1), **asked, "handoffs": [["0.2", "get"]]})
     assert step.attrs == {"novel": "kept"}
