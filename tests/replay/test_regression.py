@@ -475,3 +475,29 @@ def test_a_launched_program_is_replayed_as_a_regression(lab: RegressionLab) -> N
     outcome = lab.regress()
     assert outcome.verdict == "changed", outcome.reason
     assert paid(lab) == 1
+
+
+IPV6 = """\
+import socket
+
+
+def _has_ipv6(host):
+    try:
+        with socket.socket(socket.AF_INET6) as tried:
+            tried.bind((host, 0))
+        return True
+    except OSError:
+        return False
+
+
+HAS_IPV6 = _has_ipv6("::1")
+"""
+
+
+def test_a_library_may_ask_whether_the_machine_knows_ipv6(lab: RegressionLab) -> None:
+    folder = lab.place / "urllib3" / "util"
+    folder.mkdir(parents=True)
+    (folder / "connection.py").write_text(IPV6)
+    lab.record(DESK.replace("from helpers import *", "from helpers import *\nimport urllib3.util.connection"))
+    outcome = lab.regress(guard="auto")
+    assert (outcome.verdict, outcome.refused) == ("unaffected", ()), outcome.reason

@@ -19,6 +19,7 @@ _BOOKKEEPING = frozenset(
     (
         *("fork", "served_from", "surrogates", "stream", "chunks", "effect_declared", "can_resume", "unsafe_reasons"),
         *("seed", "seed_holes"),  # where a body lies differs; what it holds is in the checkpoint
+        "handoffs",  # what threads handed to each other: the order that an exact replay keeps, with moments in it
     )
 )
 _NOTE_CAUSES = {

@@ -62,6 +62,7 @@ _PROCESS_KIND = {"setpriority": 0, "ioprio_set": 1}
 _CONNECTS = {"connect": (1, 2), "sendto": (4, 5)}
 _NETLINK = f"address family {int(getattr(socket, 'AF_NETLINK', 16))}"
 """The kernel itself, which the C library asks for the machine's addresses when it looks a host up."""
+_NOWHERE = ("[::1]:0", "127.0.0.1:0")
 _LOCAL = struct.pack("=H", int(getattr(socket, "AF_UNIX", 1)))
 _FORKS = ("fork", "vfork", "clone")
 _SESSION_CALLS = ("setsid", "setpgid")
@@ -240,7 +241,10 @@ class Supervisor:
         return unnamed or self._is_contained(path), None if unnamed else path
 
     def _judge_bind(self, pid: int, args: Sequence[int]) -> tuple[bool, str | None]:
-        """Without the machine's network, an address is nobody's; a socket's path is a file."""
+        """Without the machine's network, an address is nobody's; a socket's path is a file.
+
+        Any free port of the loopback is nobody's either: so libraries ask whether the machine knows IPv6.
+        """
         raw = memory.read(pid, args[1], min(args[2], 128))
         address = _address(raw)
         if raw[:2] == struct.pack("=H", socket.AF_UNIX):
@@ -248,7 +252,8 @@ class Supervisor:
                 return True, None
             path = paths.resolved(pid, paths.AT_CWD, address, follow=False)
             return self._is_contained(path), path
-        return address == _NETLINK or self._alone, None if address == _NETLINK or self._alone else address
+        nobodys = self._alone or address == _NETLINK or address in _NOWHERE
+        return nobodys, None if nobodys else address
 
     def _judge_message(self, pid: int, at: int) -> tuple[bool, str | None]:
         """Over a connection, or a pair of sockets, a message has no address."""
