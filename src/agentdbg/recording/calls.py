@@ -23,6 +23,7 @@ class Call:
         key: Idempotency key that the tool is given.
         given: A tool's own arguments by parameter name, not redacted: for its dry run and its status look-up alone.
         rebinds: The call can be made with other arguments: see `Rearranged`.
+        call_id: Under which a model asked for it, where a framework says so.
     """
 
     step: str
@@ -36,6 +37,7 @@ class Call:
     key: str | None = None
     given: Mapping[str, object] | None = field(default=None, repr=False, compare=False)
     rebinds: bool = field(default=False, compare=False)
+    call_id: str | None = field(default=None, compare=False)
 
 
 @dataclass(slots=True)

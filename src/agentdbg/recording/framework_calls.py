@@ -106,7 +106,9 @@ class FrameworkTool:
         encoded = run.encode(dict(described.arguments))
         step = run.begin(scope, self._kind, described.name, encoded, effect=effect, members=members)
         if step.call is not None:
-            step.call = replace(step.call, given=described.arguments)
+            asked_as = described.attrs.get("call_id")
+            call_id = asked_as if isinstance(asked_as, str) else None
+            step.call = replace(step.call, given=described.arguments, call_id=call_id)
         inside = scope.below(step.id, tool=True)._replace(tool_name=described.name)
         return ActiveCall(found, scope, step, inside, self._codec)
 

@@ -14,6 +14,7 @@ from agentdbg.model.records import Json, Kind, StepStatus
 from agentdbg.recording.calls import Call, CallRefused, ReplayStop, Served
 from agentdbg.recording.openers import REGISTRY
 from agentdbg.replay.answers import Diverged, outcome_of
+from agentdbg.replay.call_ids import with_present_id
 from agentdbg.replay.cassette import Cassette, RecordedCall
 from agentdbg.replay.control import GO, Expected
 from agentdbg.replay.doing import Ask, Decided, Doing, Tell, choices_for, chosen
@@ -94,7 +95,7 @@ class RegressionAnswers(ReplacingAnswers):
         call, other = instead
         decided = self._decide(call, choice.action)
         if decided.ruling.deed is Deed.SERVE:
-            return self._serve(decided)
+            return self._serve(call, decided)
         made = self.doing.instead(call, decided)
         return other if made is None else made() if callable(made) else made
 
@@ -110,7 +111,7 @@ class RegressionAnswers(ReplacingAnswers):
         call, other = instead
         decided = self._decide(call, choice.action)
         if decided.ruling.deed is Deed.SERVE:
-            return await self._serve_async(decided)
+            return await self._serve_async(call, decided)
         made = self.doing.instead(call, decided, awaits=True)
         return other if made is None else await self.doing.awaited(call, decided, made) if callable(made) else made
 
@@ -337,31 +338,33 @@ class RegressionAnswers(ReplacingAnswers):
 
     # -- serving ----------------------------------------------------------------------------------
 
-    def _serve(self, decided: Decided) -> Served:
+    def _serve(self, call: Call, decided: Decided) -> Served:
         recorded = _there(decided)
         if self._is_ordered(decided) and recorded.ended is not None and not _in_pieces(recorded):
             self._order.wait(recorded.ended, recorded.gap)
-        return self._outcome(decided)
+        return self._outcome(call, decided)
 
-    async def _serve_async(self, decided: Decided) -> Served:
+    async def _serve_async(self, call: Call, decided: Decided) -> Served:
         recorded = _there(decided)
         if self._is_ordered(decided) and recorded.ended is not None and not _in_pieces(recorded):
             await self._order.wait_async(recorded.ended, recorded.gap, yields=recorded.yields)
-        return self._outcome(decided)
+        return self._outcome(call, decided)
 
     def _is_ordered(self, decided: Decided) -> bool:
         """Whether an outcome has its turn."""
         return not self._order.free and decided.tape is None and _there(decided).step in self._ordered
 
-    def _outcome(self, decided: Decided) -> Served:
-        return outcome_of(decided.tape or self._cassette, _there(decided))
+    def _outcome(self, call: Call, decided: Decided) -> Served:
+        recorded = _there(decided)
+        about = (self._plan.get("facts") or {}).get(recorded.step) or {}
+        return with_present_id(outcome_of(decided.tape or self._cassette, recorded), call, about)
 
     def _serve_after_all(self, call: Call, decided: Decided) -> Served:
         """A person said no: what is recorded of the call, without a wait."""
         recorded = _there(decided)
         with self._changed:
             self._took(call, recorded, decided.case)
-        return outcome_of(self._cassette, recorded)
+        return self._outcome(call, decided)
 
 
 def _decisions(cassette: Cassette) -> list[Json]:

@@ -300,7 +300,8 @@ def facts_of(source: DirectoryRunSource, tape: Cassette) -> dict[str, dict[str, 
         step = source.step_by_id(call.step)
         if step is None:
             continue
-        about: dict[str, object] = {"key": step.idempotency_key, "provider": step.attrs.get("provider")}
+        about: dict[str, object] = {name: step.attrs.get(name) for name in ("provider", "call_id")}
+        about["key"] = step.idempotency_key
         try:
             covered = cassettes.identity_of(source, step, _intent(source, call.step))
             kept, _ = drop_volatile(covered, rules.for_call(step.name))
