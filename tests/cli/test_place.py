@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -32,8 +33,11 @@ def test_what_cannot_be_used_is_said(
 def test_recorded_code_that_is_not_in_the_record_is_not_replayable(
     store: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main([*BASE, "--code", "recorded", "--store", str(store)]) == 5
-    assert "repository" in capsys.readouterr().out
+    for mode in ("--exact", "--regression"):
+        assert main([*BASE[:2], mode, *BASE[3:], "--code", "recorded", "--json", "--store", str(store)]) == 5
+        found = json.loads(capsys.readouterr().out)
+        assert (found["verdict"], found["mode"]) == ("not_replayable", mode.removeprefix("--"))
+        assert "repository" in found["reason"]
 
 
 def test_recorded_code_of_somebody_else_is_refused(store: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import click
 
-from agentdbg.cli.errors import Status, Trouble
 from agentdbg.cli.invocation import Invocation
 from agentdbg.i18n.catalogue import message
 
@@ -34,29 +32,6 @@ def variables(ctx: click.Context, param: click.Parameter, value: str | None) -> 
         return read_env_file(value) if value is not None else {}
     except BadEnvFile as problem:
         raise click.BadParameter(str(problem), ctx=ctx, param=param) from problem
-
-
-def in_place(
-    invocation: Invocation, source: DirectoryRunSource, options: ReplayOptions, stack: ExitStack
-) -> tuple[DirectoryRunSource, ReplayOptions]:
-    """The run on the code and the paths that were asked for, until ``stack`` is left.
-
-    Raises:
-        Trouble: It cannot be put there.
-    """
-    from agentdbg.replay.placed import CodeRefused, placed
-    from agentdbg.replay.recorded_code import CannotRestore
-
-    if not options.is_elsewhere:
-        return source, options
-    try:
-        there = stack.enter_context(placed(source, options.code, options.moves, trust=options.trust))
-    except CodeRefused as problem:
-        raise Trouble(str(problem), Status.REFUSED) from problem
-    except CannotRestore as problem:
-        raise Trouble(message("replay.no_code", why=str(problem)), Status.NOTHING) from problem
-    invocation.warn(there.notes)
-    return there.source, options.in_place
 
 
 def warn_of_differences(invocation: Invocation, source: DirectoryRunSource, options: ReplayOptions) -> None:

@@ -97,7 +97,6 @@ def command(invocation: Invocation, /, **given: Any) -> Status:
                 from agentdbg.cli.regression import replay
 
                 with ExitStack() as stack:
-                    source, options = place.in_place(invocation, source, options, stack)
                     outcome = replay(invocation, source, asked, options, stack)
             else:
                 outcome = _exact(invocation, source, asked, options)

@@ -204,7 +204,6 @@ MESSAGES: Final[dict[str, str]] = {
     "replay.many_differ": "not as recorded: {first}; and {count} more, which --plan lists",
     "replay.ask_trust": "type yes to start it: ",
     "replay.more_lines": "  and {count} more lines",
-    "replay.no_code": "the recorded code: {why}",
     "replay.one_differs": "not as recorded: {first}",
     "replay.drift": "drift",
     "replay.dry_run": "dry runs",
