@@ -195,6 +195,22 @@ def test_a_write_in_doubt_is_settled_by_its_look_up(tools: object, done: bool, d
     assert [each["done"] for each in bench.told if each["event"] == "settled"] == [done]
 
 
+@pytest.mark.parametrize("awaits", [False, True])
+def test_a_look_up_that_fails_settles_nothing(tools: object, awaits: bool) -> None:
+    def ask(key: str) -> None:
+        raise LookupError("down")
+
+    async def ask_later(key: str) -> None:
+        ask(key)
+
+    declare("pay", status=ask_later if awaits else ask)
+    bench = Bench(recorded("w", "pay", ended=None), stage="prefix", prefix=[])
+    call = made("pay", effect=Effect.EXTERNAL, mark="fp:w", given={"key": "k"})
+    with pytest.raises(CallRefused, match="look-up failed with LookupError"):
+        asyncio.run(bench.answers.answer_async(call)) if awaits else bench(call)
+    assert bench.deeds()[-1] == "refuse pay"
+
+
 def test_a_write_in_doubt_without_a_look_up_is_not_made() -> None:
     bench = Bench(recorded("w", "pay", ended=None), stage="prefix", prefix=[])
     with pytest.raises(CallRefused, match="in doubt"):

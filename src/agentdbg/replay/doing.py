@@ -162,7 +162,12 @@ class Doing:
         found = make()
         if inspect.isawaitable(found.value):
             with scopes.inside(_within(call)):
-                found = replace(found, value=await found.value)
+                try:
+                    found = replace(found, value=await found.value)
+                except BaseException as problem:
+                    self.ended(call.step)
+                    self._unsettled(call, "status" if "status" in found.attrs else "", problem)
+                    raise
         self.ended(call.step)
         return self._settled(call, decided, found)
 
@@ -181,8 +186,9 @@ class Doing:
             try:
                 with scopes.inside(_within(call)):
                     value = function(**(call.given or {}))
-            except BaseException:
+            except BaseException as problem:
                 self.ended(call.step)
+                self._unsettled(call, what, problem)
                 raise
             made = Made(call.step, StepStatus.OK, attrs={what: True}, value=value)
             if awaits:
@@ -193,6 +199,14 @@ class Doing:
             return self._settled(call, decided, made)
 
         return make
+
+    def _unsettled(self, call: Call, what: str, problem: BaseException) -> None:
+        """A look-up that fails settles nothing, and its error is none of the tool's."""
+        if what != "status" or not isinstance(problem, Exception):
+            return
+        ruling = Ruling(Deed.REFUSE, f"in doubt: its status look-up failed with {type(problem).__name__}")
+        self._ruled(call, ruling, None)
+        raise CallRefused(f"agentdbg: {call.name} is not run in a regression replay: {ruling.reason}") from problem
 
     def _settled(self, call: Call, decided: Decided, made: Made) -> Made:
         """A look-up that found nothing: the write was not done, and is not in the record."""
