@@ -49,7 +49,7 @@ def everything():
         hold = threading.Event()
         f, g, h = pool.submit(hold.wait), pool.submit(fail), pool.submit(Thing)
         found += [raised(f.result, 0.01), raised(f.exception, timeout=0.01), f.done(), f.running(), f.cancel()]
-        found += [raised(g.result), raised(g.exception), raised(g.set_result, 1), g.done(), g.cancelled()]
+        found += [raised(g.result), repr(raised(g.exception)), raised(g.set_result, 1), g.done(), g.cancelled()]
         hold.set()
         found += [f.result(), sorted(map(bool, wait([f, g, h]))), len(list(as_completed({f, g, h})))]
         thing = weakref.ref(h.result())
@@ -91,4 +91,90 @@ assert before == after, [pair for pair in zip(before, after) if pair[0] != pair[
 
 
 def test_patched_methods_do_what_the_originals_do(tmp_path: Path) -> None:
-    run(tmp_path, PROGRAM)
+    done = run(tmp_path, PROGRAM)
+    assert done.returncode == 0, done.stderr
+
+
+REQUESTS = """
+import asyncio, threading
+import agentdbg
+from agentdbg.recording import handoffs
+from agentdbg.recording.servers.asgi import ServedApp
+
+@agentdbg.tool(effect="read")
+def look(what):
+    return what
+
+@agentdbg.agent
+def desk():
+    t = threading.Thread(target=look, args=("x",))
+    t.start()
+    t.join()
+
+async def app(scope, receive, send):
+    await asyncio.gather(*(asyncio.to_thread(look, n) for n in range(3)))
+    await asyncio.to_thread(len, "no call at all")
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": b"{}"})
+
+async def request(number):
+    scope = {"type": "http", "method": "POST", "path": f"/{number}", "query_string": b"", "headers": []}
+    async def receive():
+        return {"type": "http.request", "body": b"", "more_body": False}
+    async def send(message):
+        pass
+    await ServedApp(app, None, app)(scope, receive, send)
+
+async def serve():
+    await asyncio.wait_for(asyncio.gather(*map(request, range(20))), 30)
+
+desk()
+assert handoffs.state.on
+asyncio.run(serve())
+"""
+
+
+def test_requests_go_on_when_another_run_had_threads(tmp_path: Path) -> None:
+    done = run(tmp_path, REQUESTS)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+BROKEN = """
+import asyncio, concurrent.futures as cf, queue, threading
+import agentdbg
+from agentdbg.recording import handoffs
+
+class Odd(threading.Event):
+    def wait(self, timeout=None):
+        super().wait(timeout)
+        return Nothing()
+
+class Nothing:
+    def __bool__(self):
+        raise LookupError("nobody is to ask")
+
+def fail(*given, **named):
+    raise LookupError("the recorder's own")
+
+@agentdbg.agent
+def desk():
+    t = threading.Thread(target=int)
+    t.start()
+    t.join()
+    handoffs.Notes.add = handoffs.Notes.name = fail
+    with cf.ThreadPoolExecutor(2) as pool:
+        found = [each.result() for each in cf.as_completed([pool.submit(int), pool.submit(int)])]
+        found += [cf.wait([pool.submit(int)]).not_done, queue.Queue().empty(), Odd().wait(0.01)]
+    q = queue.Queue()
+    q.put(1)
+    found.append(q.get())
+    return len(found), asyncio.run(asyncio.wait_for(asyncio.to_thread(int), 20))
+
+assert desk() == (6, 0)
+"""
+
+
+def test_a_fault_of_the_recorder_stays_its_own(tmp_path: Path) -> None:
+    done = run(tmp_path, BROKEN)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr

@@ -8,10 +8,24 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.recording.handoffs import MARK, NAME, Place, Seam, Turn, hooked, local, noted_within, place_of, state
+from agentdbg.recording.handoffs import (
+    MARK,
+    NAME,
+    Place,
+    Seam,
+    Turn,
+    hooked,
+    local,
+    noted_within,
+    place_of,
+    safely,
+    settled,
+    state,
+)
 from agentdbg.recording.hooks import on_standard_import
 from agentdbg.recording.pins import real_monotonic_ns
 from agentdbg.recording.turns import arrival
@@ -149,7 +163,7 @@ def _marked(make: Callable[..., None]) -> Callable[..., None]:
             vars(self)[MARK] = scope
             vars(self)[NAME] = scope.lane.path
         elif (place := place_of(loops=True)) is not None:
-            vars(self)[NAME] = place.notes.name(place.lane)
+            vars(self)[NAME] = safely(place.scope, partial(place.notes.name, place.lane))
 
     return make_marked
 
@@ -199,7 +213,8 @@ def _wait(module: ModuleType, original: Callable[..., Any]) -> Callable[..., Any
                 found = original(fs, timeout, return_when)
             finally:
                 local.busy = False
-        place.notes.add(place.lane, WAITED, turn.value if turn is not None else _seen(found))
+        seen = turn.value if turn is not None else safely(place.scope, lambda: _seen(found))
+        place.note(WAITED, seen)
         if turn is not None and keeper is not None:
             keeper.done(turn)
         return found
@@ -258,12 +273,12 @@ def _next(inner: Iterator[Any], found: list[Any], place: Place) -> bool:
     except StopIteration:
         return False
     except TimeoutError:
-        place.notes.add(place.lane, COMPLETED, real_monotonic_ns())
+        place.note(COMPLETED, real_monotonic_ns())
         raise
     finally:
         local.busy = False
-    names = _names(found)
-    place.notes.add(place.lane, COMPLETED, None if names is None else names[0])
+    names = safely(place.scope, lambda: _names(found))
+    place.note(COMPLETED, None if names is None else names[0])
     return True
 
 
@@ -272,7 +287,7 @@ def _completed_again(module: ModuleType, place: Place, fs: set[Any]) -> Iterator
     keeper, total = state.keeper, len(fs)
     known = {name: each for each in fs if (name := getattr(each, NAME, None)) is not None}
     while keeper is not None and known and (turn := keeper.turn(place.lane, COMPLETED)) is not None:
-        place.notes.add(place.lane, COMPLETED, turn.value)
+        place.note(COMPLETED, turn.value)
         keeper.done(turn)
         if isinstance(turn.value, int):
             raise module.TimeoutError(f"{len(fs)} (of {total}) futures unfinished")
@@ -292,9 +307,9 @@ def _loops(module: ModuleType) -> None:
 
     @functools.wraps(original)
     def call_soon_threadsafe(self: Any, callback: Any, *args: Any, **kwargs: Any) -> Any:
-        place = _submitted(args)
+        place = safely(None, lambda: _submitted(args) or _acting_beside(self, module))
         if place is None and self._thread_id not in (None, module.threading.get_ident()):
-            place = _acting() or place_of(loops=True)
+            place = place_of(loops=True)
         if place is not None and callable(callback):
             callback = _Arrival(self, place, callback)
         handle = original(self, callback, *args, **kwargs)
@@ -316,14 +331,18 @@ def _submitted(args: tuple[Any, ...]) -> Place | None:
     return None
 
 
-def _acting() -> Place | None:
-    """The place of a hand-off that goes on: what a future calls when it is done belongs to it."""
-    return None if local.acting is None else _noted_at(local.acting)
+def _acting_beside(loop: Any, module: ModuleType) -> Place | None:
+    """The place of a hand-off that goes on in another thread than the loop's: what a future calls belongs to it."""
+    if local.acting is None or loop._thread_id in (None, module.threading.get_ident()):
+        return None
+    return _noted_at(local.acting)
 
 
 def _noted_at(scope: Scope) -> Place | None:
-    notes = None if scope.inside_tool or scope.inside_http else scope.run.handoffs
-    return None if notes is None else Place(notes, scope.lane.path, scope)
+    here = settled(scope)
+    if here is None or here.inside_tool or here.inside_http or here.run.handoffs is None:
+        return None
+    return Place(here.run.handoffs, here.lane.path, here)
 
 
 class _Arrival:
@@ -338,15 +357,18 @@ class _Arrival:
     def __call__(self, *args: Any) -> None:
         lane, keeper = f"{self._place.lane}/{ARRIVES}", state.keeper
         if keeper is None:
-            self._place.notes.add(lane, ARRIVES, [real_monotonic_ns(), *arrival(self._loop)])
+            safely(self._place.scope, lambda: self._note_now(lane))
             self._callback(*args)
             return
 
         def run(turn: Turn | None) -> None:
-            self._place.notes.add(lane, ARRIVES, None if turn is None else turn.value)
+            self._place.note(ARRIVES, None if turn is None else turn.value, lane=lane)
             self._callback(*args)
 
         keeper.arrive(self._loop, lane, run)
+
+    def _note_now(self, lane: str) -> None:
+        self._place.note(ARRIVES, [real_monotonic_ns(), *arrival(self._loop)], lane=lane)
 
 
 # -- how -------------------------------------------------------------------------------------------

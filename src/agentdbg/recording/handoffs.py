@@ -14,15 +14,19 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, cast
 
 from agentdbg.recording import scope as scopes
+from agentdbg.recording.interrupts import let_through
 from agentdbg.recording.pins import real_monotonic_ns
 
 if TYPE_CHECKING:
     from agentdbg.recording.run import RunRecording
     from agentdbg.recording.scope import Scope
 
+T = TypeVar("T")
 MOST = 200_000
 """Hand-offs of a run that are noted; in rows of the same poll each counts once."""
 MOST_WAITING = 20_000
@@ -125,6 +129,10 @@ class Place(NamedTuple):
     lane: str
     scope: Scope
 
+    def note(self, what: str, value: object = None, *, lane: str | None = None) -> None:
+        """Note a hand-off here. Never raises."""
+        safely(self.scope, partial(self.notes.add, lane or self.lane, what, value))
+
 
 class Seam(NamedTuple):
     """One kind of hand-off.
@@ -203,8 +211,28 @@ def after_fork() -> None:
     scopes.program_run.handoffs = None
 
 
+def settled(here: Any) -> Scope | None:
+    """A scope as one of a run: of what may become a run, its place there once it has begun."""
+    if type(here) is scopes.Unbegun and here.root is not scopes.program_run:
+        return here.begun()
+    return cast("Scope | None", here)
+
+
+def safely(scope: Scope | None, note: Callable[[], T]) -> T | None:
+    """What ``note`` gives; ``None``, and a word to the recorder, where it fails: the program never gets to see that."""
+    try:
+        return note()
+    except Exception as error:
+        let_through(error)
+        with suppress(Exception):
+            here = settled(scope)
+            if here is not None:
+                here.run.recorder.fault(error)
+        return None
+
+
 def place_of(owner: object = None, *, loops: bool = False) -> Place | None:
-    """Where the running code stands; ``None`` where hand-offs are not noted.
+    """Where the running code stands; ``None`` where hand-offs are not noted. Never raises.
 
     Args:
         owner: The object whose method was called, two frames up.
@@ -212,20 +240,20 @@ def place_of(owner: object = None, *, loops: bool = False) -> Place | None:
     """
     if local.busy:
         return None
-    here: Any = scopes.here()
-    if here is None and owner is not None:
-        here = vars(owner).get(MARK)
-    if here is None:
+    caller = sys._getframe(2).f_globals
+    here = scopes.here()
+    if here is None and MARK not in getattr(owner, "__dict__", ()):
         return None
-    if type(here) is scopes.Unbegun and here.root is not scopes.program_run:
-        here = here.begun()
-        if here is None:
-            return None
-    notes = cast("RunRecording", here.run).handoffs
-    if notes is None or here.inside_tool or here.inside_http:
+    return safely(here, lambda: _place_of(here, owner, caller, loops=loops))
+
+
+def _place_of(here: Scope | None, owner: object, caller: Mapping[str, Any], *, loops: bool) -> Place | None:
+    here = settled(vars(owner).get(MARK) if here is None else here)
+    notes = None if here is None else here.run.handoffs
+    if here is None or notes is None or here.inside_tool or here.inside_http:
         return None
-    caller = sys._getframe(2).f_globals.get("__name__", "")
-    if caller.startswith(_OURS) or (not loops and caller.startswith("asyncio.")):
+    name = str(caller.get("__name__", ""))
+    if name.startswith(_OURS) or (not loops and name.startswith("asyncio.")):
         return None
     events: Any = sys.modules.get("asyncio.events")
     in_loop = events is not None and events._get_running_loop() is not None
@@ -277,7 +305,7 @@ def _through(
         if turn is not None and keeper is not None:
             turn = turn if _as_recorded(seam, turn, original, owner) or not keeper.doubt(turn) else None
         if seam.gives:
-            place.notes.add(place.lane, seam.what)
+            place.note(seam.what)
         elif seam.within:
             local.within = place, seam.what
         if turn is not None and seam.asks:
@@ -293,12 +321,18 @@ def _through(
     finally:
         noted = seam.gives or (seam.within and local.within is None)
         if not noted:
-            vain = seam.vain is not None and seam.vain(owner, value, error)
-            place.notes.add(place.lane, seam.what, _told(turn, began) if vain else None)
+            safely(place.scope, partial(_note, place, seam, turn, began, (owner, value, error)))
         local.busy, local.acting, local.within = False, None, None
         if turn is not None and keeper is not None:
             keeper.done(turn)
         del owner, args, kwargs, value, error
+
+
+def _note(
+    place: Place, seam: Seam, turn: Turn | None, began: int, came: tuple[Any, object, BaseException | None]
+) -> None:
+    vain = seam.vain is not None and seam.vain(*came)
+    place.note(seam.what, _told(turn, began) if vain else None)
 
 
 def _as_recorded(seam: Seam, turn: Turn, original: Callable[..., Any], owner: Any) -> bool:
@@ -337,7 +371,7 @@ def noted_within(original: Callable[..., Any]) -> Callable[..., Any]:
         within = local.within
         if within is not None:
             local.within = None
-            within[0].notes.add(within[0].lane, within[1])
+            within[0].note(within[1])
         return value
 
     return method
