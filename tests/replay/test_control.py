@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import asyncio
 import os
 import socket
@@ -234,6 +235,7 @@ def test_a_listener_takes_no_nonsense_and_leaves_a_foreign_descriptor_alone() ->
         if command["do"] == "end":
             done.set()
 
+    before = _thread._count()
     channel.listen(take)
     ours.sendall(b'nonsense\n[1]\n{"no": 1}\n{"do": "pause"}\n{"do": "end"}\n')
     assert done.wait(10)
@@ -241,6 +243,8 @@ def test_a_listener_takes_no_nonsense_and_leaves_a_foreign_descriptor_alone() ->
     with open(os.devnull, "rb") as other:
         os.dup2(other.fileno(), theirs.fileno())  # as a program does that closes what it does not know
     ours.close()
+    while _thread._count() > before:  # the listener ends, and not the process
+        time.sleep(0.01)
     theirs.detach()
     channel.tell({"event": "to nobody"})
     os.close(channel._fd)

@@ -349,7 +349,7 @@ def ends(scope: Scope) -> None:
         return
     lane, keeper = scope.lane.path, state.keeper
     turn = None if keeper is None else keeper.turn(lane, ENDS)
-    notes.add(lane, ENDS)
+    Place(notes, lane, scope).note(ENDS)
     if turn is not None and keeper is not None:
         keeper.done(turn)
 

@@ -20,6 +20,7 @@ from agentdbg.ui.keymap import resolve as resolve_keys
 from agentdbg.ui.replaying import end_replays, end_with_terminal
 from agentdbg.ui.screens.base import ActionScreen
 from agentdbg.ui.screens.debugger import DebuggerScreen
+from agentdbg.ui.text import words_for
 from agentdbg.ui.theming import DEFAULT_THEME, load_themes
 
 if TYPE_CHECKING:
@@ -200,10 +201,3 @@ def run_app(
         app.run()
     finally:
         end_replays()
-
-
-def words_for(address: str, error: Exception) -> str:
-    """Why a run cannot be opened."""
-    if isinstance(error, KeyError):
-        return f"{address}: there is no such run"
-    return f"{address}: {error}" if str(error) else f"{address}: {type(error).__name__}"

@@ -35,3 +35,10 @@ def plain(row: Row | Halves) -> str:
     if isinstance(row, Halves):
         return f"{plain(row.left)}  {plain(row.right)}"
     return "".join(span.text for span in row)
+
+
+def words_for(address: str, error: Exception) -> str:
+    """Why a run cannot be opened."""
+    if isinstance(error, KeyError):
+        return f"{address}: there is no such run"
+    return f"{address}: {error}" if str(error) else f"{address}: {type(error).__name__}"
