@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import ClassVar, Final, cast
+from typing import ClassVar, Final
 
 from textual import on
-from textual.app import ComposeResult, SuspendNotSupported
-from textual.containers import Container, Vertical
+from textual.app import SuspendNotSupported
 
-from agentdbg.debugging.actions import Action, Owner, Place
+from agentdbg.debugging.actions import Place
 from agentdbg.debugging.document import Tone, span
 from agentdbg.debugging.held_calls import EDITED, choices_in_words, value_text
 from agentdbg.debugging.modes import mode_spans
@@ -21,9 +20,8 @@ from agentdbg.i18n.catalogue import message
 from agentdbg.ui.copying import edited
 from agentdbg.ui.keymap import bindings_of
 from agentdbg.ui.messages import ReplayNews
-from agentdbg.ui.screens.base import ActionScreen
-from agentdbg.ui.widgets.bars import Bar, KeyBar
-from agentdbg.ui.widgets.body import BodyView
+from agentdbg.ui.screens.two_panes import TwoPanes
+from agentdbg.ui.widgets.bars import Bar
 from agentdbg.ui.widgets.lines import LineView
 from agentdbg.ui.widgets.pairs import head_row
 from agentdbg.ui.widgets.prompt import Prompt
@@ -32,7 +30,7 @@ from agentdbg.ui.widgets.replaying import LivePairs
 LOOK_SECONDS: Final = 0.25
 
 
-class ReplayScreen(ActionScreen):
+class ReplayScreen(TwoPanes):
     """One replay."""
 
     PLACE: ClassVar[Place] = Place.REPLAY
@@ -41,26 +39,12 @@ class ReplayScreen(ActionScreen):
     def __init__(self, dialog: ReplayDialog) -> None:
         """Start what a dialog asked for; the screen ends it when it goes."""
         self.live = dialog.live(self._wake)
-        super().__init__()
+        super().__init__(LivePairs(self.live, id="pairs"), self.live)
         self._dialog = dialog
         self._guard = dialog.wish.guard
         self._run_id = dialog.run_id
-        self._list = LivePairs(self.live, id="pairs")
-        self._body = BodyView(id="body")
         self._leaving = False
         self._seen: tuple[str, object] = ("", None)
-
-    def compose(self) -> ComposeResult:
-        """Status, steps, detail, prompt, keys."""
-        yield Bar(id="status")
-        with Container(id="panes"):
-            with Vertical(id="steps-pane"):
-                yield Bar(id="columns")
-                yield self._list
-            with Vertical(id="detail-pane"):
-                yield self._body
-        yield Prompt(id="prompt")
-        yield KeyBar(id="keys")
 
     def on_mount(self) -> None:
         """Start."""
@@ -75,17 +59,7 @@ class ReplayScreen(ActionScreen):
         self.live.close()
         self._dialog.close()
 
-    @property
-    def lines(self) -> LineView:
-        """The focused list."""
-        return self._body if self._body.has_focus else self._list
-
-    def _method_of(self, action: Action) -> Callable[[], object]:
-        if action.owner is Owner.SCREEN:
-            return super()._method_of(action)
-        return partial(self._do, cast("Callable[[], object]", getattr(self.live, action.method)))
-
-    def _do(self, method: Callable[[], object]) -> None:
+    def do(self, method: Callable[[], object]) -> None:
         """Do a replay's action and show what comes of it."""
         self.live.cursor = self._list.cursor
         self._leaving = False
@@ -150,22 +124,6 @@ class ReplayScreen(ActionScreen):
 
     # Actions
 
-    def switch_focus(self) -> None:
-        """From the steps to the detail and back."""
-        target = self._list if self._body.has_focus else self._body
-        if self.has_class("-zoomed"):
-            self._zoom_on(target)
-        target.focus()
-
-    def toggle_zoom(self) -> None:
-        """Give the focused pane the whole screen, or share it again."""
-        self._zoom_on(None if self.has_class("-zoomed") else self.lines)
-
-    def _zoom_on(self, pane: LineView | None) -> None:
-        self.set_class(pane is not None, "-zoomed")
-        self.query_one("#steps-pane").display = pane is not self._body
-        self.query_one("#detail-pane").display = pane is not self._list
-
     def open_inspect(self) -> None:
         """Ask for a line of pdb."""
         if self.live.held:
@@ -210,7 +168,7 @@ class ReplayScreen(ActionScreen):
         elif text == before:
             self.say(message("live.decide.unchanged"))
         else:
-            self._do(partial(self.live.decide, f"{what}={text}"))
+            self.do(partial(self.live.decide, f"{what}={text}"))
 
     def open_answer(self) -> None:
         """Ask what the replay asks."""
@@ -225,13 +183,13 @@ class ReplayScreen(ActionScreen):
     def _entered(self, event: Prompt.Entered) -> None:
         self.close_prompt()
         if event.purpose == "inspect" and event.text.strip():
-            self._do(partial(self.live.inspect, event.text))
+            self.do(partial(self.live.inspect, event.text))
         elif event.purpose == "decide" and event.text.strip() in EDITED:
             self._edit_held(event.text.strip())
         elif event.purpose == "decide" and event.text.strip():
-            self._do(partial(self.live.decide, event.text))
+            self.do(partial(self.live.decide, event.text))
         elif event.purpose == "answer":
-            self._do(partial(self.live.answer, event.text))
+            self.do(partial(self.live.answer, event.text))
 
     def open_result(self) -> None:
         """Both runs side by side, at the first difference; in the detail: open or close a section."""
