@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-import signal
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +14,7 @@ from agentdbg.store.address import resolve
 from agentdbg.store.protocols import RunSource, RunStore
 from agentdbg.ui import guard, tones
 from agentdbg.ui.keymap import resolve as resolve_keys
-from agentdbg.ui.replaying import end_replays, end_with_terminal
+from agentdbg.ui.replaying import end_replays, leave_when_told
 from agentdbg.ui.screens.base import ActionScreen
 from agentdbg.ui.screens.debugger import DebuggerScreen
 from agentdbg.ui.text import words_for
@@ -85,7 +82,7 @@ class AgentDbg(guard.GuardedApp, inherit_bindings=False):
     def on_mount(self) -> None:
         """Put the first screen up."""
         self.set_keymap(self.keymap.changes())
-        self._leave_when_told()
+        leave_when_told(self.exit)
         problem = ""
         screen: ActionScreen | None = None
         if self._address is not None:
@@ -146,12 +143,6 @@ class AgentDbg(guard.GuardedApp, inherit_bindings=False):
         if step is not None:
             session.goto_number(step)
         return DebuggerScreen(session, against=against)
-
-    def _leave_when_told(self) -> None:
-        """The request to end leaves as the user does; a closed terminal ends all: what runs is kept."""
-        with suppress(NotImplementedError, RuntimeError, ValueError):  # another thread or system
-            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self.exit)
-        end_with_terminal()
 
     @staticmethod
     def _run_list(problem: str) -> ActionScreen:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -61,7 +63,18 @@ def end_replays(seconds: float = 0.0) -> None:
         session.abort_all(seconds)
 
 
-def end_with_terminal() -> None:
+def leave_when_told(leave: Callable[[], object]) -> None:
+    """The request to end leaves as the user does; a closed terminal ends all: what runs is kept.
+
+    Args:
+        leave: Leaves the app; called in its event loop.
+    """
+    with suppress(NotImplementedError, RuntimeError, ValueError):  # another thread or system
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, leave)
+    _end_with_terminal()
+
+
+def _end_with_terminal() -> None:
     """When the terminal is closed, end replays and keep what there is of them; nothing can be drawn any more."""
     if not hasattr(signal, "SIGHUP"):
         return
