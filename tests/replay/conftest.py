@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.regression_lab import RegressionLab
 from tests.support.replay_lab import SRC, EffectServer, ReplayLab
 
 _WARM = (
@@ -38,3 +39,14 @@ def lab(tmp_path: Path, byte_code: Path, effect_server: EffectServer, monkeypatc
     """An empty laboratory."""
     monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(byte_code))
     return ReplayLab(tmp_path, effect_server)
+
+
+@pytest.fixture
+def world_lab(
+    tmp_path: Path, byte_code: Path, effect_server: EffectServer, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[RegressionLab]:
+    """An empty laboratory with a model and a world that a test tells what to say."""
+    monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(byte_code))
+    found = RegressionLab(tmp_path, effect_server)
+    yield found
+    found.world.close()

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from tests.support.regression_lab import RegressionLab
-from tests.support.replay_lab import EffectServer
 
 PROGRAM = """\
 from helpers import *
@@ -48,13 +44,8 @@ if __name__ == "__main__":
 
 
 @pytest.fixture
-def lab(
-    tmp_path: Path, byte_code: Path, effect_server: EffectServer, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[RegressionLab]:
-    monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(byte_code))
-    found = RegressionLab(tmp_path, effect_server)
-    yield found
-    found.world.close()
+def lab(world_lab: RegressionLab) -> RegressionLab:
+    return world_lab
 
 
 def test_what_a_declaration_does_not_cover_is_named(lab: RegressionLab) -> None:

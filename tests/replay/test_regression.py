@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,7 +16,6 @@ from agentdbg.replay.regression_lane import Question
 from agentdbg.replay.run import ReplayRefused
 from agentdbg.replay.sandbox import Sandbox
 from tests.support.regression_lab import RegressionLab
-from tests.support.replay_lab import EffectServer
 
 DESK = """\
 from helpers import *
@@ -63,15 +60,10 @@ if __name__ == "__main__":
 
 
 @pytest.fixture
-def lab(
-    tmp_path: Path, byte_code: Path, effect_server: EffectServer, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[RegressionLab]:
-    monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(byte_code))
-    found = RegressionLab(tmp_path, effect_server)
-    found.world.facts["pen"] = '{"amount": 5}'
-    found.world.model = clerk
-    yield found
-    found.world.close()
+def lab(world_lab: RegressionLab) -> RegressionLab:
+    world_lab.world.facts["pen"] = '{"amount": 5}'
+    world_lab.world.model = clerk
+    return world_lab
 
 
 def clerk(body: dict[str, Any]) -> str | tuple[str, dict[str, Any]]:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from agentdbg.replay.regression_verdict import OFTEN, shortened
 from tests.support.regression_lab import RegressionLab
-from tests.support.replay_lab import EffectServer
 
 LOOP = """\
 from helpers import *
@@ -36,13 +32,8 @@ if __name__ == "__main__":
 
 
 @pytest.fixture
-def lab(
-    tmp_path: Path, byte_code: Path, effect_server: EffectServer, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[RegressionLab]:
-    monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(byte_code))
-    found = RegressionLab(tmp_path, effect_server)
-    yield found
-    found.world.close()
+def lab(world_lab: RegressionLab) -> RegressionLab:
+    return world_lab
 
 
 def change(lab: RegressionLab, **new: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from agentdbg.replay.restore import RESTORE
 from agentdbg.replay.run import ReplayOptions, ReplayRefused
 from agentdbg.store.address import open_store
 from tests.support.regression_lab import RegressionLab
-from tests.support.replay_lab import EffectServer
 
 DESK = """\
 from helpers import *
@@ -55,15 +53,10 @@ if __name__ == "__main__":
 
 
 @pytest.fixture
-def lab(
-    tmp_path: Path, byte_code: Path, effect_server: EffectServer, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[RegressionLab]:
-    monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(byte_code))
-    found = RegressionLab(tmp_path, effect_server)
-    found.world.facts["pen"] = '{"amount": 5}'
-    found.world.model = cashier
-    yield found
-    found.world.close()
+def lab(world_lab: RegressionLab) -> RegressionLab:
+    world_lab.world.facts["pen"] = '{"amount": 5}'
+    world_lab.world.model = cashier
+    return world_lab
 
 
 def cashier(body: dict[str, Any]) -> str:

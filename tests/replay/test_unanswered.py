@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from tests.support.regression_lab import RegressionLab
-from tests.support.replay_lab import EffectServer
 
 PROGRAM = """\
 import agentdbg
@@ -37,15 +33,10 @@ if __name__ == "__main__":
 
 
 @pytest.fixture
-def lab(
-    tmp_path: Path, byte_code: Path, effect_server: EffectServer, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[RegressionLab]:
-    monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(byte_code))
-    found = RegressionLab(tmp_path, effect_server)
-    found.world.facts["pen"] = "blue"
-    found.world.model = lambda body: ("look", {"item": "pen"})
-    yield found
-    found.world.close()
+def lab(world_lab: RegressionLab) -> RegressionLab:
+    world_lab.world.facts["pen"] = "blue"
+    world_lab.world.model = lambda body: ("look", {"item": "pen"})
+    return world_lab
 
 
 def changed(lab: RegressionLab) -> None:

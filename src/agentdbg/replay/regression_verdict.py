@@ -21,8 +21,7 @@ from agentdbg.replay.policy import RUNS, Deed
 from agentdbg.replay.prefix import earlier_checkpoint
 from agentdbg.replay.sameness import ReplaySameness
 from agentdbg.replay.stability import Conclusion, conclusion_of
-from agentdbg.replay.unanswered import in_words as in_words_of
-from agentdbg.replay.unanswered import unanswered_call
+from agentdbg.replay.unanswered import failure_in_words, unanswered_call
 from agentdbg.replay.verdict import BY_HAND, INSPECTED, in_words, inspected_in
 from agentdbg.store.protocols import BodyMissing
 from agentdbg.store.reader import DirectoryRunSource
@@ -188,7 +187,10 @@ class _Case:
         if missing := (*wanted.missing, *mine.missing):
             return "needs_data", f"bodies are missing that say what the run came to: {', '.join(missing)}"
         if (step := unanswered_call(self._recorded, self._replayed)) is not None:
-            return "needs_data", f"the model could not be asked ({in_words_of(step)}): nothing is known of the change"
+            return (
+                "needs_data",
+                f"the model could not be asked ({failure_in_words(step)}): nothing is known of the change",
+            )
         if mine.error == REFUSAL and wanted.error != REFUSAL and mine.begins(wanted):
             return "refused", f"the agent ended on a call that was not made: {self._last_refused()}"
         if mine.error == REFUSAL:

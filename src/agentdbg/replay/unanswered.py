@@ -33,7 +33,7 @@ def unanswered_call(recorded: RunSource, replayed: RunSource) -> Step | None:
     return next(iter(open_calls.values()), None)
 
 
-def in_words(step: Step) -> str:
+def failure_in_words(step: Step) -> str:
     """Which call it was, and what came instead of an answer."""
     status = step.attrs.get("http_status")
     if isinstance(status, int):
