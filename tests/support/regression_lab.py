@@ -11,7 +11,7 @@ import itertools
 import json
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -93,8 +93,10 @@ class World:
                     world.calls += 1
                     answer = json.dumps(_completion(world.model(json.loads(body)), world.calls))
                     return self.give(answer, world.status)
-                world.done.append(f"POST {self.path} {body.decode()}")
+                world.done.append(f"{self.command} {self.path} {body.decode()}")
                 return self.give('{"ok": true}')
+
+            do_PUT = do_PATCH = do_DELETE = do_POST
 
             def do_GET(self) -> None:
                 world.done.append(f"GET {self.path}")
@@ -164,10 +166,18 @@ class RegressionLab(ReplayLab):
         """What a program gets to see."""
         return {**super().environment(), "WORLD": str(self.world.port)}
 
-    def regress(self, address: str = "run-1", *, guard: str = "audit", timeout: float = 60, **options: Any) -> Outcome:
+    def regress(
+        self,
+        address: str = "run-1",
+        *,
+        guard: str = "audit",
+        timeout: float = 60,
+        reads: Sequence[str] = (),
+        **options: Any,
+    ) -> Outcome:
         """Replay as a regression; nothing changes but the store that the samples are published in."""
         source = self.run(address)
-        common = ReplayOptions(guard, timeout, False, (), open_store(str(self.store)))
+        common = ReplayOptions(guard, timeout, False, (), open_store(str(self.store)), reads=reads)
         with self.untouched(Path(source.root)), _world(self.world.port, self.environment()):
             try:
                 return regression(source, RegressionOptions(common, **options))

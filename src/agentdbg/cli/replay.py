@@ -153,6 +153,7 @@ def _options(invocation: Invocation, asked: Asked, target: RunStore) -> ReplayOp
         prefix=asked.prefix,
         image=asked.image or "",
         engine=invocation.settings.text("replay.engine") or "",
+        reads=invocation.settings.items("replay.reads"),
     )
 
 

@@ -96,6 +96,13 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     ),
     Setting("replay.tolerate", "AGENTDBG_TOLERATE", (), "list", "Ambient effects that stay blocked but are no refusal"),
     Setting(
+        "replay.reads",
+        "AGENTDBG_REPLAY_READS",
+        (),
+        "list",
+        "Requests that change nothing whatever their method: patterns over 'POST host/path'",
+    ),
+    Setting(
         "replay.engine",
         "AGENTDBG_CONTAINER_ENGINE",
         "",

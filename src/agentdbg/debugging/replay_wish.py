@@ -156,7 +156,7 @@ class Wish:
             return replace(options, edits=edits)
         first = 1 if self.begins_at == START else self.number
         return RegressionOptions(
-            options,
+            replace(options, reads=known.items("replay.reads")),
             start=None if first is None else max(first, 1),
             samples=int(self.samples),
             edits=edits,

@@ -1,6 +1,7 @@
 """Tools that ran in a regression replay because of what they declare, and did more than that: named, not undone.
 
-A declared read may send whatever it wants: many an interface is asked by POST. Whoever reads the outcome has to know.
+A dry run is believed, and may send whatever it wants; of what is no HTTP nobody knows what it does. Whoever reads the
+outcome has to know.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ _STANDS_FOR = {"dry_run": "its dry run", "status": "its status look-up"}
 _HARMLESS = (Effect.NONE, Effect.READ)
 
 
-def belied(replayed: RunSource, reached: Sequence[dict[str, Any]]) -> Iterator[dict[str, object]]:
-    """A finding for each thing that such a tool did, in the order of the record.
+def belied(replayed: RunSource, sent: Sequence[dict[str, Any]]) -> Iterator[dict[str, object]]:
+    """A finding for each thing that such a tool did.
 
     Args:
         replayed: The replay's own record.
-        reached: What the child told of connections that were let through for a tool's sake: ``step`` and ``address``.
+        sent: What the child told of requests that change something, let through: ``step`` and ``what``.
     """
     tools: dict[str, Step] = {}
     for step in replayed.steps():
@@ -29,12 +30,24 @@ def belied(replayed: RunSource, reached: Sequence[dict[str, Any]]) -> Iterator[d
             tools[step.id] = step
         elif above is not None:
             tools[step.id] = above  # what is inside of what is inside
-            if step.kind is Kind.HTTP and (role := _role(above)) and _is_more(step, above):
-                yield _finding(above, f"{role}, and sent {step.name}")
-    for each in reached:
+            if step.kind is Kind.HTTP and above.effect is Effect.NONE and "served_from" not in step.attrs:
+                yield _finding(above, f"declared none, and sent {step.name}")
+    for each in sent:
+        if (tool := tools.get(str(each.get("step")))) is not None:
+            yield _finding(tool, f"{_role(tool) or 'it was run'}, and sent {each.get('what')}")
+
+
+def spoken(replayed: RunSource, told: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """A note for each place that a tool reached and where nobody knows what it did there.
+
+    Args:
+        replayed: The replay's own record.
+        told: What the child told of connections without HTTP: ``step`` and ``address``.
+    """
+    for each in told:
         tool = replayed.step_by_id(str(each.get("step")))
-        if tool is not None and tool.kind is Kind.TOOL and tool.effect is Effect.NONE:
-            yield _finding(tool, f"declared none, and connected to {each.get('address')}")
+        name = "a read" if tool is None else f"{tool.name}, {_role(tool) or 'which was run'},"
+        yield f"{name} spoke to {each.get('address')} in no HTTP: what it did there is not known"
 
 
 def _finding(tool: Step, what: str) -> dict[str, object]:
@@ -49,9 +62,4 @@ def _role(tool: Step) -> str:
     return f"declared {tool.effect.value}" if tool.effect is not None and tool.effect in _HARMLESS else ""
 
 
-def _is_more(sent: Step, tool: Step) -> bool:
-    """Whether a request is more than the declaration says."""
-    return "served_from" not in sent.attrs and (sent.effect is not Effect.READ or tool.effect is Effect.NONE)
-
-
-__all__ = ["belied"]
+__all__ = ["belied", "spoken"]

@@ -132,6 +132,8 @@ class Replay:
         allow = None if self._regression is None else self._regression.allows
         guard = Guard(spec["allow_write"], spec["tolerate"], step_now, report, allow if kin is None else kin.allows)
         guard.arm()
+        if self._regression is not None:
+            self._regression.watch_wire(guard.refuse)
         if kin is not None:
             kin.refuse = guard.refuse
             follow_forks(self._reporter, kin, self._draws, self._drop)

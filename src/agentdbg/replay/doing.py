@@ -9,6 +9,7 @@ import inspect
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import IntEnum
 from typing import Any
 
 from agentdbg.model.canonical import loads
@@ -22,7 +23,23 @@ from agentdbg.replay.decisions import decision_of
 from agentdbg.replay.policy import RUNS, Deed, Ruling, Situation, otherwise, rule
 
 LONGEST_EDIT = 64 * 1024
+
+
+class May(IntEnum):
+    """What the running code may do over the network, beside the hosts that are open to all.
+
+    ``READ`` is the body of a declared read, or its look-up: requests that change nothing. ``SEND`` is a dry run: it
+    stands in for a write, and is believed.
+    """
+
+    NOTHING = 0
+    READ = 1
+    SEND = 2
+
+
 Tell = Callable[[dict[str, object]], None]
+Stop = Callable[[str, str], None]
+"""Stops the running code for an effect, given as the guard names it."""
 Ask = Callable[[dict[str, object]], Mapping[str, Any]]
 _COUNTED = {Deed.LIVE: "live", Deed.CHECKED: "live", Deed.DRY_RUN: "dry_run", Deed.REFUSE: "refused"}
 
@@ -71,9 +88,11 @@ class Doing:
         self._windows = windows
         self._decisions = decisions
         self._lock = threading.RLock()
-        self._running: dict[str, bool] = {}
+        self.stop: Stop = lambda event, detail: None
+        self._running: dict[str, May] = {}
+        self._bodies: dict[str, May] = {}
         self._open: set[str] = set()
-        self._reached: set[tuple[str, str]] = set()
+        self._said: set[tuple[str, ...]] = set()
 
     # -- bodies that run --------------------------------------------------------------------------
 
@@ -81,47 +100,52 @@ class Doing:
         """A call was decided about that is not simply served from the run."""
         deed = decided.ruling.deed
         if deed in RUNS and not self._is_looked_up(decided):
-            reads = deed is Deed.CHECKED or (call.kind is not Kind.MODEL and not decided.case.sandboxed)
             if decided.case.inside and call.kind is Kind.HTTP:
-                reads = self.may_reach()  # as far as the tool around it
-            self._runs(call.step, reads=reads)
+                may = self.may()  # as far as the tool around it
+                if may and decided.case.effect is not Effect.READ:
+                    self.note("sent", what=call.name)
+            else:
+                may = May.READ if deed is Deed.CHECKED else May.NOTHING
+            self._runs(call, may)
         self._ruled(call, decided.ruling, decided.recorded, inside=decided.case.inside)
 
     def ended(self, step: str) -> None:
         """A body has come to its end."""
         with self._lock:
+            self._bodies.pop(step, None)
             if step not in self._open:
                 return
             self._open.discard(step)
             if not self._open:
                 self._ask({"event": "window", "asks": "close"})
 
-    def may_reach(self) -> bool:
-        """Whether the running code is the body of a tool that may read whatever it wants."""
+    def may(self) -> May:
+        """What the running code may do beyond what is open to all."""
         here = scopes.current()
         if here is None:
-            return False
+            return May.NOTHING
         known = self._running.get(here.parent or "")
         if known is not None:
             return known
-        return here.inside_tool and bool(self._running) and all(self._running.values())
+        return min(list(self._bodies.values()), default=May.NOTHING) if here.inside_tool else May.NOTHING
 
-    def reached(self, address: object) -> None:
-        """The running code, which may, connects: tell it once, for the parent to hold it against the declaration."""
+    def note(self, event: str, **about: str) -> None:
+        """Tell once what the running code does over the network because it may."""
         here = scopes.current()
-        place = f"{address[0]}:{address[1]}" if isinstance(address, tuple) and len(address) > 1 else str(address)
         step = "" if here is None else here.parent or ""
-        if (step, place) not in self._reached:
-            self._reached.add((step, place))
-            self._tell({"event": "reached", "step": step, "address": place})
+        if (said := (event, step, *about.values())) not in self._said:
+            self._said.add(said)
+            self._tell({"event": event, "step": step, **about})
 
-    def _runs(self, step: str, *, reads: bool) -> None:
+    def _runs(self, call: Call, may: May) -> None:
         with self._lock:
-            self._running[step] = reads
-            if reads and self._windows:
+            self._running[call.step] = may
+            if call.kind is Kind.TOOL:
+                self._bodies[call.step] = may
+            if may and self._windows:
                 if not self._open:
                     self._ask({"event": "window", "asks": "open"})
-                self._open.add(step)
+                self._open.add(call.step)
 
     def given(self, call: Call, value: Json) -> Given:
         """A person put a result in the call's place."""
@@ -155,6 +179,8 @@ class Doing:
             return self._maker(call, decided, "dry_run", awaits=awaits)
         if deed is Deed.ASK:
             return self._asked(call, decided, awaits=awaits)
+        if decided.case.inside and call.kind is Kind.HTTP:
+            self.stop("http.request", call.name)
         raise CallRefused(f"agentdbg: {call.name} is not run in a regression replay: {decided.ruling.reason}")
 
     async def awaited(self, call: Call, decided: Decided, make: Callable[[], Made]) -> Served:
@@ -182,7 +208,7 @@ class Doing:
         function = getattr(REGISTRY[call.name].options, what)
 
         def make() -> Made:
-            self._runs(call.step, reads=True)
+            self._runs(call, May.SEND if what == "dry_run" else May.READ)
             try:
                 with scopes.inside(_within(call)):
                     value = function(**(call.given or {}))
@@ -228,7 +254,7 @@ class Doing:
             value = decision_of(answer, self._decisions)
             return Made(call.step, StepStatus.OK, attrs={"asked_in_replay": True}, value=value)
         if answer is True:
-            self._runs(call.step, reads=False)
+            self._runs(call, May.NOTHING)
             self._ruled(call, Ruling(Deed.LIVE, "in the sandbox, with a person's yes"), decided.recorded)
             return None
         without = replace(decided, case=replace(decided.case, sandboxed=False))

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from agentdbg.model.records import Effect, Kind, Step
 from agentdbg.replay.cassette import Cassette
 from agentdbg.replay.policy import Deed, Match, Situation, Stage, rule
+from agentdbg.replay.reach import Requests
 from agentdbg.replay.regression import RegressionOptions, arranged, restored_for
-from agentdbg.replay.regression_lane import Arrangement, ids_in_keys, routes
+from agentdbg.replay.regression_lane import Arrangement, hosts_for_all, ids_in_keys
 from agentdbg.replay.restore import SKIP, SKIPPED
 from agentdbg.store.reader import DirectoryRunSource
 
@@ -50,8 +51,7 @@ def foreseen_calls(source: DirectoryRunSource, tape: Cassette, options: Regressi
     """
     there = restored_for(source, options)
     arrangement = arranged(source, tape if there is None else there.tape, options, there)
-    hosts = [*routes(source), *(options.sandbox.hosts if options.sandbox is not None else ())]
-    open_for = tuple(dict.fromkeys(hosts))
+    open_for = tuple(hosts_for_all(source, options.sandbox))
     skipped = () if there is None else there.skipped
     found = [(step, Fate(SKIP, SKIPPED)) for step in skipped]
     ids = ids_in_keys(source, arrangement.tape)
@@ -76,9 +76,10 @@ def _foreseen(
     if step.id in arrangement.calls:
         stage = Stage.AFTER
     key = step.idempotency_key
+    is_read = step.kind is Kind.HTTP and Requests((), options.replay.reads).only_read(step.name)
     case = Situation(
         kind=step.kind,
-        effect=step.effect,
+        effect=Effect.READ if is_read else step.effect,
         stage=stage,
         match=Match.NONE if step.id in arrangement.calls else Match.SAME,
         in_doubt=in_doubt,

@@ -10,7 +10,7 @@ after     tool ``none``       live
 after     tool ``read``       live; a result other than the recorded one of the same call is *drift*
 after     tool ``write``      live in a sandbox; else the recorded result of the same call, the tool's dry run, refused
 after     tool ``external``   as ``write``; in a sandbox only with the recorded key, not derived, and a person's yes
-after     HTTP                GET and HEAD as ``read``, the rest as ``external``
+after     HTTP                GET, HEAD, OPTIONS and what is named as ``read``, the rest as ``external``
 after     approval            the recorded decision of the same question, else a person is asked
 ========  ==================  =================================================================================
 

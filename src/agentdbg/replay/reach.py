@@ -1,10 +1,11 @@
-"""Which addresses a regression replay may reach: the model's route, a sandbox's hosts."""
+"""What a regression replay may reach: addresses, and requests; the model's route, a sandbox's hosts."""
 
 from __future__ import annotations
 
 import socket
 from collections.abc import Iterable
 from contextlib import suppress
+from fnmatch import fnmatchcase
 
 _ANY = -1
 
@@ -13,6 +14,7 @@ class Reach:
     """Hosts by name or number, ``host`` or ``host:port``; paths of unix sockets. Numbers of names are learned."""
 
     def __init__(self, hosts: Iterable[str]) -> None:
+        hosts = tuple(hosts)
         self._paths = frozenset(each for each in hosts if each.startswith(("/", "@")))
         self._hosts = [_parsed(each) for each in hosts if not each.startswith(("/", "@"))]
         self._numbers: set[tuple[str, int]] = set(self._hosts)
@@ -62,6 +64,29 @@ class Reach:
             return True
         host, port = _parsed(address)
         return port != _ANY and self.address((host, port))
+
+
+class Requests:
+    """What is known of HTTP requests beside their method; each by method, host and path: ``POST shop.example/find``."""
+
+    def __init__(self, hosts: Iterable[object], reads: Iterable[object]) -> None:
+        """Prepare.
+
+        Args:
+            hosts: What may be reached by all code.
+            reads: Patterns (``fnmatch``) of requests that change nothing, whatever their method.
+        """
+        self._hosts = Reach(str(each) for each in hosts)
+        self._reads = [str(each) for each in reads]
+
+    def only_read(self, name: str) -> bool:
+        """Whether a request is declared to change nothing."""
+        return any(fnmatchcase(name, pattern) for pattern in self._reads)
+
+    def are_open(self, name: str) -> bool:
+        """Whether a request goes to the route of a model, or into the sandbox."""
+        host, port = _parsed(name.partition(" ")[2].partition("/")[0].rpartition("@")[2])
+        return self._hosts.name(host, None if port == _ANY else port)
 
 
 def _parsed(text: str) -> tuple[str, int]:

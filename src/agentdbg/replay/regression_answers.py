@@ -10,17 +10,18 @@ from dataclasses import replace
 from typing import Any, cast
 
 from agentdbg.model.canonical import loads
-from agentdbg.model.records import Json, Kind, StepStatus
+from agentdbg.model.records import Effect, Json, Kind, StepStatus
 from agentdbg.recording.calls import Call, CallRefused, ReplayStop, Served
 from agentdbg.recording.openers import REGISTRY
 from agentdbg.replay.answers import Diverged, outcome_of
 from agentdbg.replay.call_ids import with_present_id
 from agentdbg.replay.cassette import Cassette, RecordedCall
 from agentdbg.replay.control import GO, Expected
-from agentdbg.replay.doing import Ask, Decided, Doing, Tell, choices_for, chosen
+from agentdbg.replay.doing import Ask, Decided, Doing, May, Tell, choices_for, chosen
 from agentdbg.replay.free_order import FreeOrder, dense
 from agentdbg.replay.order import NEVER
 from agentdbg.replay.policy import Deed, Match, Ruling, Situation, Stage, rule
+from agentdbg.replay.reach import Requests
 from agentdbg.replay.rearranging import shown_arguments
 from agentdbg.replay.recorded_calls import RecordedCalls
 from agentdbg.replay.replacing import ReplacingAnswers, is_nested
@@ -33,6 +34,7 @@ class RegressionAnswers(ReplacingAnswers):
 
     Attributes:
         live: The program has left the record: time passes.
+        requests: Which requests are more than they look, or less.
     """
 
     nested = True
@@ -48,7 +50,7 @@ class RegressionAnswers(ReplacingAnswers):
             ask: The same, and waits for the parent's reply.
             plan: ``stage`` (``control``, ``before`` or ``prefix``), ``prefix``, ``edited`` (step ids), ``facts``,
                 ``arguments`` (edits by step id), ``sandbox``, ``runs`` (ids that a derived key has in it), ``windows``
-                (tell when tools may reach out).
+                (tell when tools may reach out), ``reads`` (patterns of requests), ``hosts`` (open to all).
             pins: By tool, the record that answers all its calls.
         """
         super().__init__(replace(cassette, handoffs=()), tell)
@@ -60,6 +62,7 @@ class RegressionAnswers(ReplacingAnswers):
         self._prefix = frozenset(plan.get("prefix") or ())
         self._edited = frozenset(plan.get("edited") or ())
         self._sandbox = frozenset((plan.get("sandbox") or {}).get("tools") or ())
+        self.requests = Requests(plan.get("hosts") or (), plan.get("reads") or ())
         calls = cassette.calls
         if self._stage is Stage.PREFIX:
             inside = {call.step: call for call in dense(calls, self._prefix)}
@@ -204,9 +207,17 @@ class RegressionAnswers(ReplacingAnswers):
     def _nested_case(self, call: Call) -> Decided:
         """A call from within a live tool: nothing is served, reads and models are that tool's own doing."""
         case = self._situation(call, Stage.AFTER, None, Match.NONE, inside=True)
-        if call.kind is Kind.HTTP:  # the tool's declaration covers what its body sends
-            return Decided(Ruling(Deed.LIVE, "inside a tool that runs live"), case, None)
+        if call.kind is Kind.HTTP:
+            return Decided(self._sent_inside(call, case), case, None)
         return Decided(rule(case), case, None)
+
+    def _sent_inside(self, call: Call, case: Situation) -> Ruling:
+        """What a live tool's body sends: as far as the tool's declaration covers it, which the guard sees to too."""
+        if self.doing.may() is not May.READ or case.effect is Effect.READ or self.requests.are_open(call.name):
+            return Ruling(Deed.LIVE, "inside a tool that runs live")
+        return Ruling(
+            Deed.REFUSE, f"sent by what is declared to read; if it only reads: replay.reads = [{call.name!r}]"
+        )
 
     def _case(self, call: Call) -> Decided:
         """What the table says of a call; nothing is changed by asking."""
@@ -257,9 +268,10 @@ class RegressionAnswers(ReplacingAnswers):
     ) -> Situation:
         opener = REGISTRY.get(call.name) if call.kind is Kind.TOOL else None
         options = opener.options if opener is not None and call.given is not None else None
+        is_read = call.kind is Kind.HTTP and self.requests.only_read(call.name)
         return Situation(
             kind=call.kind,
-            effect=call.effect,
+            effect=Effect.READ if is_read else call.effect,
             stage=stage,
             match=match,
             in_doubt=recorded is not None and recorded.ended is None,

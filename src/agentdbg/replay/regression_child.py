@@ -8,10 +8,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from agentdbg.recording import pins
+from agentdbg.recording.exchange_marker import inside_exchange
 from agentdbg.replay import cassette as cassettes
 from agentdbg.replay.cassette import Cassette
+from agentdbg.replay.doing import May
 from agentdbg.replay.reach import Reach
 from agentdbg.replay.regression_answers import RegressionAnswers
+from agentdbg.replay.wire import SAFE, Piece, Wire, place_of
 
 _CONNECTS = ("socket.connect", "socket.sendto", "socket.sendmsg")
 _LOOKS_UP = ("socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr")
@@ -57,6 +60,7 @@ class RegressionChild:
         self._is_open = bool(plan.get("hosts") is not None)
         self._reach = Reach([str(each) for each in plan.get("hosts") or ()])
         self._reach.add_numbers(plan.get("numbers") or ())
+        self._refuse: Callable[[str, str], None] = lambda event, detail: None
         self._learn_look_ups()
 
     def take(self, command: Mapping[str, Any]) -> None:
@@ -81,12 +85,45 @@ class RegressionChild:
         if event in _CONNECTS:
             if self._reach.address(args[1]):
                 return True
-            if allowed := self.answers.doing.may_reach():
-                self.answers.doing.reached(args[1])
-            return allowed
+            if may := self.answers.doing.may():
+                self.answers.doing.note("reached", address=place_of(args[1]))
+            return bool(may)
         if event in _LOOKS_UP:
-            return self._reach.name(args[0], args[1] if len(args) > 1 else None) or self.answers.doing.may_reach()
+            known = self._reach.name(args[0], args[1] if len(args) > 1 else None)
+            return known or bool(self.answers.doing.may())
         return False
+
+    def watch_wire(self, refuse: Callable[[str, str], None]) -> None:
+        """From now on what goes out is looked at as well, and ``refuse`` stops what may not."""
+        self._refuse = self.answers.doing.stop = refuse
+        if self._is_open:  # else there is no connection
+            Wire(self.sends).install()
+
+    def sends(self, piece: Piece) -> None:
+        """Something is about to go out over a connection.
+
+        Raises:
+            Refused: It may not.
+        """
+        doing = self.answers.doing
+        may, is_open = doing.may(), self._is_for_all(piece.address)
+        if may is May.NOTHING:
+            if not (is_open or piece.is_sealed or piece.is_second):  # what a library sends by itself
+                self._refuse("socket.send", place_of(piece.address))
+        elif not inside_exchange():  # else the client's seam knows better what it is
+            for request in piece.requests:
+                if request.method in SAFE or self.answers.requests.only_read(request.name):
+                    continue
+                if may is May.READ and not is_open:
+                    self._refuse("http.request", request.name)
+                doing.note("sent", what=request.name)
+            if piece.is_first and not (piece.is_http or piece.is_sealed or is_open):
+                doing.note("spoke", address=place_of(piece.address))
+
+    def _is_for_all(self, address: object) -> bool:
+        if isinstance(address, tuple | bytes) or str(address).startswith(("/", "@")):
+            return self._reach.address(address)
+        return self._reach.name(address, None)
 
     def _learn_look_ups(self) -> None:
         """Addresses that allowed names turn out to have are allowed."""

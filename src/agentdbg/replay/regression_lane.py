@@ -195,9 +195,7 @@ def run_lane(
     run_id, is_held = f"{source.summary().run_id[:100]}.regression", options.guard != "audit"
     cassettes.write(plan.tape, str(scratch / "cassette"))
     start = start_state(source, working_directory(source, scratch), scratch) if is_held else None
-    hosts = [] if control else [*routes(source), *(plan.sandbox.hosts if plan.sandbox is not None else ())]
-    keeper = Doorkeeper(hosts, None if control else plan.person, is_open=not control)
-    open_to = {} if control else {"hosts": hosts, "numbers": keeper.numbers(), "windows": is_held}
+    keeper, open_to = _openings(source, plan, options, control=control)
     with ControlPair() as channel:
         spec = write_spec(
             source,
@@ -220,6 +218,16 @@ def run_lane(
     made = scratch / "store" / "runs" / run_id
     kept, problems = made if made.is_dir() else None, start.problems if start is not None else ()
     return Lane(cleaned(report, Gate(enabled=bool(spec["redacting"]))), kept, problems)
+
+
+def _openings(
+    source: DirectoryRunSource, plan: Arrangement, options: ReplayOptions, *, control: bool
+) -> tuple[Doorkeeper, dict[str, object]]:
+    """Who opens what may be reached, and what the child is told of that."""
+    hosts = [] if control else hosts_for_all(source, plan.sandbox)
+    keeper = Doorkeeper(hosts, None if control else plan.person, is_open=not control)
+    told: dict[str, object] = {} if control else {"hosts": hosts, "numbers": keeper.numbers()}
+    return keeper, {**told, "windows": not control and options.guard != "audit", "reads": list(options.reads)}
 
 
 def _started(
@@ -266,6 +274,11 @@ def _plan_for_child(
         "sandbox": None if plan.sandbox is None else plan.sandbox.members(),
         "runs": ids_in_keys(source, plan.tape),
     }
+
+
+def hosts_for_all(source: DirectoryRunSource, sandbox: Sandbox | None) -> list[str]:
+    """What all code may reach: the routes of the run's models, the hosts of the sandbox."""
+    return list(dict.fromkeys([*routes(source), *(sandbox.hosts if sandbox is not None else ())]))
 
 
 def ids_in_keys(source: DirectoryRunSource, tape: Cassette) -> list[str]:

@@ -12,7 +12,7 @@ from agentdbg.compare.answers import six_answers
 from agentdbg.compare.trajectory import Divergence, called, compare
 from agentdbg.model.fingerprint import alpha_rename
 from agentdbg.model.records import BodyRef, Kind, Step
-from agentdbg.replay.belied import belied
+from agentdbg.replay.belied import belied, spoken
 from agentdbg.replay.child_report import ChildReport
 from agentdbg.replay.drift import drift_between
 from agentdbg.replay.intents import Intent, changes_between, judged
@@ -111,7 +111,7 @@ class _Case:
         self._same = RenamedSameness(recorded, replayed)
         self._compared = compare(recorded, replayed, same=self._same, key=self._same.key, stopped=self._done is None)
         self._conclusion = conclusion_of(replayed)
-        self._notes: list[str] = []
+        self._notes = list(dict.fromkeys(spoken(replayed, report.all("spoke"))))
 
     def sample(self, total: int, intents: Sequence[Intent]) -> Sample:
         verdict, reason = self._ruling()
@@ -156,7 +156,7 @@ class _Case:
             dry_run=self._count("dry_run", self._ruled(Deed.DRY_RUN)),
             denied=self._count("refused", self._ruled(Deed.REFUSE)),
             drift=tuple(each.members() for each in drift),
-            findings=tuple(shortened([*self._findings(), *belied(self._replayed, report.all("reached"))])),
+            findings=tuple(shortened([*self._findings(), *belied(self._replayed, report.all("sent"))])),
             notes=tuple(self._notes),
             edits=edits,
             inspected=inspected,

@@ -71,6 +71,7 @@ class ReplayOptions:
         image: Container image that an exact replay is run in; empty: none.
         engine: Container engine; empty: the first one that answers.
         edits: Recorded values that an exact replay goes on from in edited form.
+        reads: Requests that change nothing whatever their method, for a regression: patterns over ``POST host/path``.
     """
 
     guard: str
@@ -87,6 +88,7 @@ class ReplayOptions:
     image: str = ""
     engine: str = ""
     edits: tuple[Edit, ...] = ()
+    reads: Sequence[str] = ()
 
     @property
     def is_elsewhere(self) -> bool:
