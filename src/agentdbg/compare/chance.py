@@ -14,7 +14,7 @@ from typing import Final, Protocol, runtime_checkable
 
 from agentdbg.compare.fields import FieldChange, Missing
 from agentdbg.model.fingerprint import alpha_rename, strip_placeholders
-from agentdbg.model.records import Json, RunSummary
+from agentdbg.model.records import HASH_DRAW, Json, RunSummary
 from agentdbg.store.protocols import RunSource
 
 CLOCK, VERSION, REDACTION = "clock", "version", "redaction"
@@ -125,7 +125,8 @@ def _draws(source: RunSource) -> list[list[Json]]:
     for event in source.extra_events("draws"):
         listed = event.members.get("draws")
         if isinstance(listed, list):
-            found.extend(draw for draw in listed if isinstance(draw, list) and len(draw) == 3)
+            whole = (draw for draw in listed if isinstance(draw, list) and len(draw) == 3)
+            found.extend(draw for draw in whole if draw[0] != HASH_DRAW)
         if len(found) >= MAX_DRAWS:
             break
     return found[:MAX_DRAWS]

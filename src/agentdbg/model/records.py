@@ -8,6 +8,8 @@ from enum import StrEnum
 from typing import TypeAlias
 
 Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json]"
+HASH_DRAW = "hash"
+"""Source of the draws that are no values which the program read: the hashes of its tasks and futures."""
 
 
 class Kind(StrEnum):

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.model.records import Kind
+from agentdbg.recording import hashes
 from agentdbg.recording import scope as scopes
 from agentdbg.recording import tool_calls as _tool_calls  # noqa: F401  # loaded with the root, not in the middle of its run
 from agentdbg.recording.active import ActiveCall
@@ -55,6 +56,7 @@ class AgentCalls:
         number = found.begin_root()
         kept = {key: value for key, value in arguments.items() if key not in self._options.factories}
         run = RunRecording.start(found, self.name, entry={})
+        hashes.note_root(run.scope())
         facts = run.facts
         facts.root = number
         encoded = run.encode(kept)

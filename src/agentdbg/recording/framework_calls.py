@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from agentdbg.model.records import Effect, Kind
-from agentdbg.recording import launched
+from agentdbg.recording import hashes, launched
 from agentdbg.recording import scope as scopes
 from agentdbg.recording.active import ActiveCall
 from agentdbg.recording.agent_calls import RootCall
@@ -152,6 +152,7 @@ class FrameworkAgent:
     def _root(self, found: Recorder, described: AgentDescription) -> RootCall:
         number = found.begin_root()
         run = RunRecording.start(found, described.name, entry={})
+        hashes.note_root(run.scope())
         facts = run.facts
         facts.root = number
         encoded = run.encode(dict(described.arguments))

@@ -6,7 +6,6 @@ The classes are patched in place when a run starts its first thread.
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from types import ModuleType
@@ -26,7 +25,7 @@ from agentdbg.recording.handoffs import (
     settled,
     state,
 )
-from agentdbg.recording.hooks import on_standard_import
+from agentdbg.recording.hooks import on_standard_import, replace_everywhere
 from agentdbg.recording.pins import real_monotonic_ns
 from agentdbg.recording.turns import arrival
 
@@ -170,8 +169,8 @@ def _marked(make: Callable[..., None]) -> Callable[..., None]:
 
 def patch_waits(module: ModuleType) -> None:
     """The functions that wait for several futures; other modules may have them under their own names."""
-    _replace(module, "wait", _wait(module, module.wait))
-    _replace(module, "as_completed", _as_completed(module, module.as_completed))
+    replace_everywhere(module, "wait", _wait(module, module.wait))
+    replace_everywhere(module, "as_completed", _as_completed(module, module.as_completed))
 
 
 def _names(futures: Iterable[Any]) -> list[str] | None:
@@ -377,13 +376,3 @@ class _Arrival:
 def _hook(owner: type, **seams: Seam) -> None:
     for name, seam in seams.items():
         setattr(owner, name, hooked(vars(owner)[name], seam))
-
-
-def _replace(module: ModuleType, name: str, new: Callable[..., Any]) -> None:
-    original = vars(module)[name]
-    vars(module)[name] = new
-    for holder in list(sys.modules.values()):
-        if isinstance(holder, ModuleType):
-            members = ModuleType.__getattribute__(holder, "__dict__")  # a module that loads lazily is left alone
-            if members.get(name) is original:
-                members[name] = new

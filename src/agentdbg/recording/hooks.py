@@ -42,6 +42,18 @@ def on_standard_import(name: str, function: Hook) -> None:
     on_import(name, lambda module: function(module) if _is_standard(module) else None)
 
 
+def replace_everywhere(module: ModuleType, name: str, new: object) -> None:
+    """Put something in the place of a module's function, also where other modules have it under the same name."""
+    original = vars(module)[name]
+    vars(module)[name] = new
+    kind = type(sys)
+    for holder in list(sys.modules.values()):
+        if isinstance(holder, kind):
+            members = kind.__getattribute__(holder, "__dict__")  # a module that loads lazily is left alone
+            if members.get(name) is original:
+                members[name] = new
+
+
 def on_every_import(wanted: Callable[[str], bool], function: Hook) -> None:
     """Call ``function`` with every module that is loaded from now on from a file that ``wanted`` says yes to."""
     _every.append((wanted, function))

@@ -22,6 +22,8 @@ _LANES = (
     ("multiprocessing.pool", "propagate", "patch_thread_pools"),
     ("asyncio.base_events", "propagate", "patch_loops"),
     ("asyncio.tasks", "propagate", "patch_as_completed"),
+    ("asyncio.base_events", "hashes", "patch_futures"),
+    ("asyncio.tasks", "hashes", "patch_gathered"),
 )
 _DRAWS = (
     ("datetime", "datetime_pins", "install"),

@@ -103,7 +103,7 @@ def note(
     if not found:
         value = make()
     if not scope.run.draws_cut:
-        scope.run.recorder.guard(lambda: _keep(scope, source, site, freeze(value)), None)
+        scope.run.recorder.guard(lambda: keep(scope, source, site, freeze(value)), None)
     return value
 
 
@@ -117,7 +117,8 @@ def _drawn(source_of: Drawer, scope: Scope, source: str, site: str, thaw: Callab
         return False, None  # not what this source gives
 
 
-def _keep(scope: Scope, source: str, site: str, frozen: object) -> None:
+def keep(scope: Scope, source: str, site: str, frozen: object) -> None:
+    """Note a value, to be written with the lane's next event."""
     draws = scope.lane.draws
     if not draws:
         scope.run.drawing.add(scope.lane)
@@ -134,7 +135,7 @@ def _site(depth: int) -> str | None:
         return None  # called by C code at the bottom of a thread
     while frame is not None and _module(frame) in _TRANSPARENT:
         frame = frame.f_back
-    if frame is None or _is_quiet(_module(frame)):
+    if frame is None or is_quiet(_module(frame)):
         return None
     code = frame.f_code
     return f"{os.path.basename(code.co_filename)}:{code.co_qualname}"
@@ -145,7 +146,8 @@ def _module(frame: FrameType) -> str:
     return name if type(name) is str else ""
 
 
-def _is_quiet(name: str) -> bool:
+def is_quiet(name: str) -> bool:
+    """Whether a module is one of those whose own reads are left alone."""
     root = name.partition(".")[0]
     if root == "agentdbg":
         return not name.startswith("agentdbg.demo")
@@ -171,7 +173,7 @@ class _QuietNames(dict[str, bool]):
     """By name, whether a module's own reads are left alone."""
 
     def __missing__(self, name: str) -> bool:
-        found = self[name] = type(name) is str and name not in _TRANSPARENT and _is_quiet(name)
+        found = self[name] = type(name) is str and name not in _TRANSPARENT and is_quiet(name)
         return found
 
 

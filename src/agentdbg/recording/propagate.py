@@ -8,7 +8,6 @@ from __future__ import annotations
 import _thread
 import functools
 import operator
-import sys
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -16,8 +15,9 @@ from contextvars import Context
 from types import ModuleType
 from typing import Any
 
-from agentdbg.recording import handoffs
+from agentdbg.recording import handoffs, hashes
 from agentdbg.recording import scope as scopes
+from agentdbg.recording.hooks import replace_everywhere
 from agentdbg.recording.scope import Scope
 
 _SHARED = frozenset(("anyio._backends._asyncio",))
@@ -113,12 +113,7 @@ def patch_as_completed(module: ModuleType) -> None:
             return original(fs, timeout=timeout)
         return original([module.ensure_future(each) for each in dict.fromkeys(fs)], timeout=timeout)
 
-    vars(module)["as_completed"] = as_completed
-    for holder in list(sys.modules.values()):
-        if isinstance(holder, ModuleType):
-            members = ModuleType.__getattribute__(holder, "__dict__")  # a module that loads lazily is left alone
-            if members.get("as_completed") is original:
-                members["as_completed"] = as_completed
+    replace_everywhere(module, "as_completed", as_completed)
 
 
 def _in_loop(module: ModuleType) -> bool:
@@ -190,10 +185,12 @@ def _submit(submit: Callable[..., Any]) -> Callable[..., Any]:
         token = scopes.enter(None)  # a worker that this starts outlives the run
         before, local.submitting = local.submitting, scope
         try:
-            return submit(self, _in_lane(scope, fn), *args, **kwargs)
+            future = submit(self, _in_lane(scope, fn), *args, **kwargs)
         finally:
             local.submitting = before
             scopes.leave(token)
+        hashes.known(here, scope.lane.path, future)
+        return future
 
     return submit_in_lane
 
@@ -216,11 +213,15 @@ def _create_task(create_task: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(create_task)
     def create_task_in_lane(self: object, coro: object, **kwargs: Any) -> object:
         here = scopes.here()
-        if here is None or kwargs.get("context") is not None:
-            return create_task(self, coro, **kwargs)
-        token = scopes.enter(here.forked())  # the task copies the context it is made in
+        make = functools.partial(create_task, self, coro, **kwargs)
+        if here is None:
+            return hashes.first_task(make)
+        if kwargs.get("context") is not None:
+            return hashes.made(here, hashes.CONTEXT, make)
+        forked = here.forked()
+        token = scopes.enter(forked)  # the task copies the context it is made in
         try:
-            return create_task(self, coro, **kwargs)
+            return hashes.made(here, forked.lane.path, make)
         finally:
             scopes.leave(token)
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.model.fingerprint import VolatileRules
+from agentdbg.replay.hashes import RecordedHashes
 
 if TYPE_CHECKING:
     from agentdbg.recording.calls import Answerer
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 def set_up(found: Recorder, spec: Mapping[str, Any], tape: Cassette, answerer: Answerer) -> None:
     """Have a recorder ask for every call, and write as the record was written."""
     found.answerer = answerer
+    RecordedHashes(tape.draws).install()
     found.capture_environment = False
     found.surrogates = tape.surrogates
     found.redacting = bool(spec["redacting"])  # the record's hashes hold under its own rules alone
