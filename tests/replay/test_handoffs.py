@@ -271,6 +271,29 @@ async def run():
         agentdbg.checkpoint("seen", list(seen))
     return seen
 """,
+    "to_thread_while_the_loop_is_busy": """
+@agentdbg.agent
+async def run():
+    seen = []
+    async def a():
+        await asyncio.to_thread(ask, "a", 0.01)
+        seen.append("a")
+        time.sleep(0.05)
+    def between():
+        ask("b", 0.03)
+        time.sleep(0.04)
+    async def b():
+        await asyncio.to_thread(between)
+        seen.append("b")
+    async def c():
+        await ask_async("c", 0.02)
+        seen.append("c")
+        time.sleep(0.03)
+    for turn in range(3):
+        await asyncio.gather(a(), b(), c())
+        agentdbg.checkpoint("seen", list(seen))
+    return seen
+""",
     "semaphore": """
 @agentdbg.agent
 def run():
@@ -337,6 +360,7 @@ QUICK = (
     "workers_on_a_queue",
     "poll_loops",
     "to_thread_gather",
+    "to_thread_while_the_loop_is_busy",
 )
 
 

@@ -16,6 +16,8 @@ from agentdbg.recording.turns import MARKERS, NEAR
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Future, Task
+PATIENCE = 64
+"""Turns that what follows waits for what is due and is not there."""
 
 
 @dataclass(slots=True, eq=False)
@@ -61,6 +63,8 @@ class Burst:
         self._is_there = is_there
         self._ticks = 0
         self._markers = 0
+        self._released: set[float] = set()
+        self._patience = PATIENCE
 
     def counts(self, place: float) -> bool:
         """Whether an outcome is still to be released here."""
@@ -68,17 +72,26 @@ class Burst:
 
     def is_due(self, place: float) -> bool:
         """Whether what comes to the loop now comes when it came."""
-        return self._markers > 0 and bool(self._left) and self._left[0][0] == place and self._left[0][1] <= self._ticks
+        if not self._markers or self._released or not self._left:
+            return False
+        return self._left[0][0] == place and self._left[0][1] <= self._ticks
 
     def ended(self, place: int, loop: AbstractEventLoop) -> None:
         """An outcome of the burst is in the replay's record."""
         self._left = [each for each in self._left if each[0] != place]
+        self._released.discard(place)
+        self._patience = PATIENCE
         self._advance(loop, self._markers)
         if self._left and self._markers < MARKERS:
             self._markers += 1
             loop.call_soon(self._tick, loop, NEAR)
 
     def _tick(self, loop: AbstractEventLoop, turns: int) -> None:
+        if self._patience and self._left and self._left[0][1] <= self._ticks + self._markers - 1:
+            self._patience -= 1  # what is due is not there yet: it and what follows stay as far apart as they were
+            self._advance(loop, self._markers - 1)
+            loop.call_soon(self._tick, loop, turns)
+            return
         self._ticks += 1
         self._advance(loop, self._markers - 1)
         if turns > 1 and self._left:
@@ -94,4 +107,5 @@ class Burst:
         """Let those come that shall run when the markers ahead have been counted; nothing passes what a thread owes."""
         while self._left and self._left[0][1] <= self._ticks + ahead and self._is_there(self._left[0][0]):
             place, _ = self._left.pop(0)
+            self._released.add(place)
             self._arrive(loop, place, at_once=True)

@@ -10,18 +10,16 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from contextvars import copy_context
-from itertools import accumulate
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.model.records import StepStatus
 from agentdbg.recording.calls import ReplayStop
-from agentdbg.recording.handoff_seams import ARRIVES
 from agentdbg.replay.bursts import Arriving, Burst, Sleeper
 from agentdbg.replay.cassette import RecordedCall
 from agentdbg.replay.clock import real_monotonic
-from agentdbg.replay.placing import HandOff, bursts
-from agentdbg.replay.settling import Threads, can_go_on, loop_rests, others_at_work, settle_time
+from agentdbg.replay.placing import HandOff
+from agentdbg.replay.row import Row
+from agentdbg.replay.settling import Threads, can_go_on, loop_rests, may_go_on, others_at_work, settle_time
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
@@ -37,6 +35,8 @@ NEVER = inf
 _TICK_S = 0.0005
 OTHERS = 3
 """So many times longer other processes are waited for than threads are: they are farther away."""
+_LOOKS = 6
+"""Looks, a tick apart, after which a thread that rests is taken to wait for this one."""
 _TURNS = 64
 """Turns that a loop without rest gets at least, however slow the machine is."""
 
@@ -72,8 +72,8 @@ class CompletionOrder:
         self.lost = False
         self._calls = calls
         self._stopped = stopped
-        self._handoffs = handoffs or {}
-        self.end = sum(1 + (call.ended is not None) for call in calls) + len(self._handoffs)
+        self._row = Row(calls, handoffs or {})
+        self.end = self._row.end
         self._taken = [False] * self.end
         self._cursor = 0
         self._held = 0
@@ -81,23 +81,12 @@ class CompletionOrder:
         self._sleepers: list[Sleeper] = []
         self._threads = Threads()
         self._askers: dict[str, int] = {}
-        self._lanes = {place: each.lane for place, each in self._handoffs.items()}
         self._homes: dict[str, int] = {}
         self.timers: Timers | None = None
         self.given_up: Callable[[], None] | None = None
-        self._cancelled = {call.ended for call in calls if call.status == StepStatus.CANCELLED.value}
-        self._moments = [inf] * (self.end + 1)
-        for call in calls:
-            self._moments[call.asked], self._lanes[call.asked] = call.asked_at, call.lane
-            if call.ended is not None:
-                self._moments[call.ended], self._lanes[call.ended] = call.ended_at, call.lane
-        for place, each in self._handoffs.items():
-            self._moments[place] = each.at
-        self._moments[: self.end] = accumulate(self._moments[: self.end], max)
         self._handed: set[int] = set()
         self._bursts: dict[float, Burst] = {}
-        counted = [(call.ended, call.burst) for call in calls if call.ended is not None]
-        for burst in bursts([*counted, *((place, each.burst) for place, each in self._handoffs.items())]):
+        for burst in self._row.bursts:
             self._bursts.update(dict.fromkeys(burst, Burst(burst, self._arrive, self._is_there)))
 
     # -- places -----------------------------------------------------------------------------------
@@ -126,7 +115,7 @@ class CompletionOrder:
             while self._cursor < self.end and self._taken[self._cursor]:
                 self._cursor += 1
             if self.timers is not None and self._cursor > before:
-                moment, after = self._moments[self._cursor - 1], self._moments[self._cursor]
+                moment, after = self._row.moments[self._cursor - 1], self._row.moments[self._cursor]
                 self.timers.happened(moment, after, _running_loop())
             self._progress = real_monotonic()
             self.changed.notify_all()
@@ -153,7 +142,7 @@ class CompletionOrder:
 
     def left(self) -> int:
         """How many recorded intents and outcomes are not in the replay's record yet."""
-        return sum(not taken for place, taken in enumerate(self._taken) if place not in self._handoffs)
+        return sum(not taken for place, taken in enumerate(self._taken) if place not in self._row.handed)
 
     def wake_all(self) -> None:
         """The replay is over: whoever waits finds out."""
@@ -202,7 +191,7 @@ class CompletionOrder:
         """Let the other threads come to rest, and what is due earlier come first."""
         self._threads.await_rest(gap, self.changed.wait)
         self._await_others(gap)
-        moment = self._moments[int(min(place, self.end))]
+        moment = self._row.moments[int(min(place, self.end))]
         if self.timers is not None and moment < inf and self.timers.anyone_before(moment):
             self.timers.wait_until(moment, STALL_S, self.changed.wait)
 
@@ -225,9 +214,8 @@ class CompletionOrder:
             return True
 
     def _is_mine(self, place: int) -> bool:
-        lane = self._lanes.get(place, "")
-        arrives = place in self._handoffs and self._handoffs[place].what == ARRIVES
-        return self._homes.get(lane) == threading.get_ident() or (arrives and _running_loop() is not None)
+        mine = self._homes.get(self._row.lane(place)) == threading.get_ident()
+        return mine or (self._row.arrives(place) and _running_loop() is not None)
 
     def _blocked_by_me(self, place: float) -> bool:
         """Whether all that is to come first is up to tasks of this thread's own loop, which cannot go on meanwhile.
@@ -312,16 +300,28 @@ class CompletionOrder:
             self.changed.notify_all()
 
     def _is_there(self, place: int) -> bool:
-        """Whether what a thread gives this thread's loop next has come to it; waits for the thread."""
+        """Whether a burst can go on with a place: no thread owes what comes there or before. Waits for the threads."""
+        looks = 0
         with self.changed:
-            while place in self._handoffs and not self._taken[place]:
-                if any(each.place == place for each in self._sleepers):
-                    return True
-                on_its_way = place in self._handed or self._stopped() is not None or self._is_mine(self._cursor)
-                if on_its_way or self._stalls():
+            while not self._taken[place] and looks < _LOOKS:
+                owes = self._owing(place)
+                if owes is None:
+                    if place not in self._row.handed or any(each.place == place for each in self._sleepers):
+                        return True
+                    if place in self._handed or self._is_mine(self._cursor):
+                        return False
+                else:
+                    looks = 0 if may_go_on(owes) else looks + 1
+                if self._stopped() is not None or self._stalls():
                     return False
-                self.changed.wait(STALL_S / 4)
-        return True
+                self.changed.wait(STALL_S / 4 if owes is None else _TICK_S)
+            return self._taken[place]
+
+    def _owing(self, place: int) -> int | None:
+        """The other thread that is known to have to do next what comes before a place, or is to give it to a loop."""
+        owes = self._cursor <= place and self._cursor not in self._handed
+        home = self._homes.get(self._row.giver(self._cursor)) if owes else None
+        return None if home == threading.get_ident() else home
 
     def _arrive_again(self, sleeper: Arriving) -> None:
         """Put it into the row, and look now and then whether it has waited for too long."""
@@ -368,7 +368,7 @@ class CompletionOrder:
                 return
             if rests and self.timers is not None and sleeper.place < self.end and self.timers.knows(sleeper.loop):
                 place = int(sleeper.place)
-                self.timers.comes(sleeper, self._moments[place], cancels=place + 1 in self._cancelled)
+                self.timers.comes(sleeper, self._row.moments[place], cancels=place + 1 in self._row.cancelled)
                 return
         sleeper.wake()
 

@@ -125,6 +125,11 @@ def thread_rests(ident: int) -> bool:
     return frame is None or _rests(frame)
 
 
+def may_go_on(ident: int) -> bool:
+    """Whether a thread neither has ended nor waits for another."""
+    return not thread_rests(ident) or _could_run(ident)
+
+
 def _rests(frame: FrameType) -> bool:
     return frame.f_code.co_name in _RESTING.get(frame.f_code.co_filename, ())
 
