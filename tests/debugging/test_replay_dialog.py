@@ -102,13 +102,13 @@ def test_nothing_is_started_before_its_plan_was_shown(dialog: ReplayDialog) -> N
 
 
 def test_what_can_be_chosen_follows_from_what_was_chosen(dialog: ReplayDialog) -> None:
-    assert keys(dialog) == ["mode", "start", "begin", "guard", "code", "edits"]
+    assert keys(dialog) == ["mode", "start", "begin", "guard", "code", "edits", "words"]
     plan(dialog)
     choose(dialog, "start")
     assert dialog.wish.number == 3 and "tool refund" in choice(dialog, "start").help
     assert keys(dialog)[2] == "prefix"
     choose(dialog, "mode")
-    assert keys(dialog)[-5:] == ["samples", "sandbox", "edits", "pins", "intents"]
+    assert keys(dialog)[-6:] == ["samples", "sandbox", "edits", "pins", "intents", "words"]
     assert choice(dialog, "start").values[:2] == ("auto", "start")
     assert "serve → live" not in plan(dialog)
     dialog.take("start", "auto")
@@ -241,3 +241,33 @@ def test_every_action_can_be_done_on_every_choice(dialog: ReplayDialog) -> None:
                 dialog.row = row
                 do(dialog, action_id)
             assert all(each.label and each.help for each in dialog.choices)
+
+
+def test_further_options_are_typed_in_the_words_of_the_command_line(dialog: ReplayDialog, tmp_path: Path) -> None:
+    dialog.row = keys(dialog).index("words")
+    assert dialog.typed() == ("words", "options", "")
+    dialog.take("words", "--timeout never")
+    assert "a number of seconds" in dialog.message and dialog.wish.words == ""
+    (tmp_path / "vars").write_text("SHOP=here\n", encoding="utf-8")
+    typed = f"--timeout 7 --map {{root}}={tmp_path} --env-file {tmp_path}/vars"
+    dialog.take("words", typed)
+    assert choice(dialog, "words").value == "3" and choice(dialog, "words").help == typed
+    assert dialog.typed()[2] == typed
+    options = dialog.wish.options(dialog.store)
+    assert not isinstance(options, RegressionOptions)
+    assert (options.timeout, options.moves, options.env) == (7.0, (("{root}", str(tmp_path)),), {"SHOP": "here"})
+    assert "✗" not in plan(dialog)
+    dialog.take("words", "--in nothing-like-that")
+    choose(dialog, "mode")
+    assert "✗ options" in plan(dialog) and not dialog.may_start()
+    assert "needs an exact replay" in dialog.message
+    dialog.row = keys(dialog).index("words")
+    dialog.take("words", "")
+    assert dialog.wish.words == "" and "✗" not in plan(dialog)
+
+
+def test_an_option_that_no_longer_holds_stands_in_the_way(dialog: ReplayDialog, tmp_path: Path) -> None:
+    (tmp_path / "vars").write_text("SHOP=here\n", encoding="utf-8")
+    dialog.take("words", f"--env-file {tmp_path}/vars")
+    (tmp_path / "vars").unlink()
+    assert "✗ options" in plan(dialog)

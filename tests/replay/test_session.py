@@ -7,12 +7,14 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
 from agentdbg.model.records import Kind
+from agentdbg.replay.regression_lane import Question
 from agentdbg.replay.run import ReplayOptions, ReplayRefused
 from agentdbg.replay.session import CannotDo, ReplaySession, abort_all
 from agentdbg.replay.session_events import (
@@ -488,3 +490,38 @@ def test_a_program_that_makes_no_call_is_said_to_make_none(lab: ReplayLab, busy:
         replay.session.abort()
         replay.until(Ended)
     assert replay.session.wait().verdict == "aborted"
+
+
+ASKS = """\
+import os
+import agentdbg
+
+@agentdbg.agent
+def run():
+    said = agentdbg.approval("pay 5?", decide=lambda: "approved", who="ann")
+    with open(os.environ["OUTSIDE"] + "/said", "a") as file:
+        file.write(said)
+    return said
+
+if __name__ == "__main__":
+    run()
+"""
+
+
+def test_a_question_that_nobody_answers_does_not_hold_up_the_end(lab: ReplayLab) -> None:
+    lab.record(ASKS)
+    lab.write(ASKS.replace("pay 5?", "pay 7?"))
+    asked, never = threading.Event(), threading.Event()
+
+    def person(question: Question) -> str | None:
+        asked.set()
+        never.wait(60)
+        return "approved"
+
+    with followed(lab, live=True, person=person) as replay:
+        assert asked.wait(30)
+        replay.session.abort()
+        assert replay.session.wait(30).verdict == "aborted"
+    never.set()
+    found = lab.run(str(replay.session.wait().replay_run))
+    assert [(step.name, step.status.value) for step in found.steps()] == [("run", "open"), ("pay 7?", "open")]

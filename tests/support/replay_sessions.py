@@ -9,6 +9,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 from agentdbg.replay.regression import RegressionOptions
+from agentdbg.replay.regression_lane import Person
 from agentdbg.replay.run import ReplayOptions
 from agentdbg.replay.session import ReplaySession
 from agentdbg.replay.session_events import Ended, Event, Paused
@@ -103,6 +104,7 @@ def followed(
     timeout: float = 30,
     start: int | None = None,
     live: bool = False,
+    person: Person | None = None,
     **settings: Any,
 ) -> Iterator[Followed]:
     """A session of a recorded run, started; ended at the end of the block, with nothing changed outside.
@@ -113,7 +115,7 @@ def followed(
     queue: SimpleQueue[Event] = SimpleQueue()
     options = ReplayOptions(guard, timeout, False, (), open_store(str(lab.store)))
     with lab.untouched(Path(source.root)), _environment(lab.environment()):
-        wanted = RegressionOptions(options, start=start) if live or start is not None else options
+        wanted = RegressionOptions(options, start=start, person=person) if live or start is not None else options
         session = ReplaySession(source, wanted, listener=queue.put, **settings)
         session.start()
         try:

@@ -71,10 +71,31 @@ def test_the_editor_gets_a_copy(app: Any, monkeypatch: pytest.MonkeyPatch) -> No
 
     ran: list[list[str]] = []
     monkeypatch.setenv("VISUAL", "ed -x 'two words'")
-    monkeypatch.setattr("subprocess.run", lambda command, check: ran.append(command))
+    monkeypatch.setattr(copying, "run_lent", lambda _app, command: ran.append(command))
     app.suspend = nullcontext
     said = copying.edit(app, b"text")[0]
     assert ran[0][:3] == ["ed", "-x", "two words"]
     assert Path(ran[0][3]).read_bytes() == b"text"
     assert ran[0][3] in said
     assert ran[0][3].endswith(".txt")
+
+
+def test_what_an_editor_writes_is_taken_over_or_the_reason_is_told(
+    app: Any, temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from contextlib import nullcontext
+
+    app.suspend = nullcontext
+    for command, text, why in (
+        ("sh -c 'echo new > $0'", "new\n", ""),
+        ("sh -c 'printf \"\\377\\376\" > $0'", "", "no text in UTF-8"),
+        ("rm", "", "no such file"),
+        ("false", "", "ended with status 1"),
+        ("sh -c 'kill -9 $$'", "", "ended with status -9"),
+        ("/no/such/editor", "", "cannot open /no/such/editor: no such file"),
+        ("'open", "", "cannot open 'open"),
+    ):
+        monkeypatch.setenv("VISUAL", command)
+        found, problem = copying.edited(app, "old")
+        assert (found, why in problem, bool(problem)) == (text, True, bool(why)), (command, problem)
+        assert list(temporary.iterdir()) == []

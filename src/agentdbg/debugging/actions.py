@@ -198,6 +198,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
     Action("palette", (":", "ctrl+p"), "run a command by name", "Run", "open_palette", _SCREEN, _ALL),
     Action("back", ("q", "escape"), "back; at the root: quit", "Run", "back", _SCREEN, _ALL, label="back"),
     Action("quit", ("ctrl+q",), "quit", "Run", "quit", _SCREEN, _ALL),
+    Action("interrupt", ("ctrl+c",), "say which keys stop, leave and quit", "Run", "interrupt", _SCREEN, _ALL),
 )
 # fmt: on
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from agentdbg.debugging.live_replay import LiveReplay
 from agentdbg.debugging.replay_wish import AUTO, LISTS, MOST_SAMPLES, START, TYPED, Choice, Facts, Wish, choices_of
+from agentdbg.debugging.replay_words import BadWords, read_words
 from agentdbg.i18n.catalogue import message
 from agentdbg.model.records import Kind
 from agentdbg.replay.edits import BadEdit, parse_edit
@@ -29,7 +30,14 @@ if TYPE_CHECKING:
     from agentdbg.replay.regression_lane import Person
 
 NOT_OURS: Final = "recorded by another tool: its code cannot be run again (evidence tier only); o asks a model call"
-_ABOUT: Final = {BadEdit: "edit", BadIntent: "intent", BadPin: "pin", BadSandbox: "sandbox", NoSuchStep: "edit"}
+_ABOUT: Final = {
+    BadEdit: "edit",
+    BadIntent: "intent",
+    BadPin: "pin",
+    BadSandbox: "sandbox",
+    BadWords: "words",
+    NoSuchStep: "edit",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +124,12 @@ class ReplayDialog:
     def typed(self) -> tuple[str, str, str]:
         """What `take` wants now: the choice's key, words for the prompt, what stands in it at first."""
         key = self.selected.key if self.selected.key in TYPED else "edits"
-        first = {"edits": f"{self.wish.step}:result=", "start": str(self.wish.step), "samples": self.wish.samples}
+        first = {
+            "edits": f"{self.wish.step}:result=",
+            "start": str(self.wish.step),
+            "samples": self.wish.samples,
+            "words": self.wish.words,
+        }
         hint = ", ".join(self._tools()) if key == "pins" else ""
         return key, message(f"dialog.{key}.typed", hint=hint), first.get(key, "")
 
@@ -129,6 +142,8 @@ class ReplayDialog:
             self.add(key, text)
         elif key == "start":
             self._take_start(text)
+        elif key == "words":
+            self._take_words(text)
         elif text.isascii() and text.isdecimal() and 1 <= int(text) <= MOST_SAMPLES:
             self._wish(self.wish.having(key, str(int(text))))
         else:
@@ -234,6 +249,14 @@ class ReplayDialog:
             self._wish(self.wish.having("start", text if number is None else str(number) if number else START))
         else:
             self.message = message("dialog.start.typed")
+
+    def _take_words(self, text: str) -> None:
+        try:
+            read_words(text)
+        except BadWords as problem:
+            self.message = str(problem)
+        else:
+            self._wish(self.wish.having("words", text))
 
     def _prepare(self, wish: Wish) -> Prepared:
         names: tuple[str, ...] = ()

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from agentdbg.config.settings import settings
+from agentdbg.debugging.replay_words import KNOWN, check_words
 from agentdbg.i18n.catalogue import message
 from agentdbg.replay.edits import parse_edit
 from agentdbg.replay.intents import parse_intent
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 AUTO, START, NONE = "auto", "start", "none"
 MOST_SAMPLES: Final = 100
 _SAMPLES: Final = ("1", "3", "5", "10")
-TYPED: Final = ("start", "samples", "edits", "pins", "intents")
+TYPED: Final = ("start", "samples", "edits", "pins", "intents", "words")
 """Choices whose value may be typed."""
 LISTS: Final = ("edits", "pins", "intents")
 """Of those, the ones that grow by what is typed."""
@@ -76,6 +77,7 @@ class Wish:
     begin: ``running``, or ``paused`` before the first call.
     sandbox: Name of one, or ``none``.
     pins: As ``--pin`` takes them; intents and edits likewise.
+    words: Further options in the words of the command line.
     """
 
     step: int
@@ -91,6 +93,7 @@ class Wish:
     pins: tuple[str, ...] = ()
     intents: tuple[str, ...] = ()
     edits: tuple[str, ...] = ()
+    words: str = ""
 
     @property
     def is_live(self) -> bool:
@@ -144,13 +147,24 @@ class Wish:
             BadEdit: An edit is none.
             BadIntent: An intent is none.
             BadSandbox: The sandbox cannot be used.
+            BadWords: The further options cannot be used.
         """
         known = settings()
-        seconds, tolerate = known.seconds("replay.timeout"), known.items("replay.tolerate")
-        target, trust = target_of(store), self.trust == "yes"
+        words = check_words(self.words, live=self.is_live, guard=self.guard)
         edits = tuple(map(parse_edit, self.edits))
         options = ReplayOptions(
-            self.guard, seconds, trust, tolerate, target, self.code, from_step=self.number or 0, prefix=self.way
+            self.guard,
+            words.timeout or known.seconds("replay.timeout"),
+            self.trust == "yes",
+            known.items("replay.tolerate"),
+            target_of(store),
+            self.code,
+            words.moves,
+            words.env,
+            from_step=self.number or 0,
+            prefix=self.way,
+            image=words.image,
+            engine=known.text("replay.engine") or "",
         )
         if not self.is_live:
             return replace(options, edits=edits)
@@ -182,6 +196,7 @@ def choices_of(wish: Wish, facts: Facts) -> tuple[Choice, ...]:
         found.append(Choice("samples", values, wish.samples, message("dialog.samples.help")))
         found.append(_sandbox(wish, facts))
     found += [_list(wish, key) for key in (LISTS if wish.is_live else LISTS[:1])]
+    found.append(_words(wish))
     if facts.trusted is False:
         found.append(_plain(wish, "trust", ("no", "yes")))
     return tuple(found)
@@ -222,3 +237,10 @@ def _list(wish: Wish, key: str) -> Choice:
     listed: tuple[str, ...] = getattr(wish, key)
     count = str(len(listed)) if listed else NONE
     return Choice(key, (count,), count, "; ".join(listed) or message(f"dialog.{key}.help"))
+
+
+def _words(wish: Wish) -> Choice:
+    """Further options: how many, and which."""
+    count = sum(each.partition("=")[0] in KNOWN for each in wish.words.split())
+    value = str(count) if count else NONE
+    return Choice("words", (value,), value, wish.words or message("dialog.words.help"))

@@ -235,7 +235,7 @@ def _listen(
         for message in _heard(control, report, data):
             if watch is not None and message.get("event") in _PASSING:
                 watch.heard(message)
-            if (took := _answer(message, control, report, kernel, parent)) is None:
+            if (took := _answer(message, control, report, kernel, parent, watch)) is None:
                 return
             deadline += took
         if report.said_last:
@@ -248,6 +248,7 @@ def _answer(
     report: ChildReport,
     kernel: KernelWatch | None,
     parent: Parent | None,
+    watch: Watch | None,
 ) -> float | None:
     """Answer what the child waits for; returns the seconds that a person took, or ``None`` when it cannot go on."""
     if message.get("event") == "kernel" and kernel is not None:
@@ -259,7 +260,9 @@ def _answer(
         control.open()
     elif "ask" in message and parent is not None:
         began = time.monotonic()
-        control.send({**parent.reply(message), "do": "reply", "ask": message["ask"]})
+        reply = parent.reply(message)
+        if watch is None or not watch.aborted():  # else it ends there, without an answer
+            control.send({**reply, "do": "reply", "ask": message["ask"]})
         return time.monotonic() - began
     return 0.0
 

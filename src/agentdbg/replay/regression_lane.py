@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from concurrent.futures import Future, wait
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,7 +17,7 @@ from agentdbg.model.records import Json, Kind
 from agentdbg.redaction.gate import Gate
 from agentdbg.replay import cassette as cassettes
 from agentdbg.replay.cassette import Cassette
-from agentdbg.replay.child_process import ChildReport, ControlPair, Watch, run_child
+from agentdbg.replay.child_process import LOOK_S, ChildReport, ControlPair, Watch, run_child
 from agentdbg.replay.child_start import child_command
 from agentdbg.replay.cleaning import cleaned
 from agentdbg.replay.policy import Stage
@@ -130,6 +131,29 @@ def _ender(watch: Watch | None) -> Watch | None:
     return None if watch is None else EndsOnly(watch)
 
 
+def _until_aborted(person: Person | None, watch: Watch | None) -> Person | None:
+    """Somebody who is not waited for any more once the replay is to end."""
+    if person is None or watch is None:
+        return person
+
+    def ask(question: Question) -> str | bool | None:
+        answer: Future[str | bool | None] = Future()
+
+        def think() -> None:
+            try:
+                answer.set_result(person(question))
+            except BaseException as problem:  # raised where it is waited for
+                answer.set_exception(problem)
+
+        threading.Thread(target=think, name="agentdbg-question", daemon=True).start()
+        while not watch.aborted():
+            if wait([answer], LOOK_S).done:
+                return answer.result()
+        return None
+
+    return ask
+
+
 class Doorkeeper:
     """The parent's part: says what may be reached, opens while a declared read runs, asks a person."""
 
@@ -195,7 +219,8 @@ def run_lane(
     run_id, is_held = f"{source.summary().run_id[:100]}.regression", options.guard != "audit"
     cassettes.write(plan.tape, str(scratch / "cassette"))
     start = start_state(source, working_directory(source, scratch), scratch) if is_held else None
-    keeper, open_to = _openings(source, plan, options, control=control)
+    waiting = replace(plan, person=_until_aborted(plan.person, watch))
+    keeper, open_to = _openings(source, waiting, options, control=control)
     with ControlPair() as channel:
         spec = write_spec(
             source,

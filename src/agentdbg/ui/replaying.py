@@ -11,6 +11,8 @@ from contextlib import suppress
 from types import FrameType
 from typing import TYPE_CHECKING
 
+from agentdbg.ui.lending import forget_all, take_back
+
 if TYPE_CHECKING:
     from agentdbg.debugging.replay_dialog import ReplayDialog
     from agentdbg.ui.app import AgentDbg
@@ -69,8 +71,14 @@ def leave_when_told(leave: Callable[[], object]) -> None:
     Args:
         leave: Leaves the app; called in its event loop.
     """
-    with suppress(NotImplementedError, RuntimeError, ValueError):  # another thread or system
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, leave)
+    loop = asyncio.get_running_loop()
+
+    def told(_number: int, _frame: FrameType | None) -> None:
+        loop.call_soon_threadsafe(leave)
+        take_back()
+
+    with suppress(RuntimeError, ValueError):  # another thread or system
+        signal.signal(signal.SIGTERM, told)
     _end_with_terminal()
 
 
@@ -81,6 +89,7 @@ def _end_with_terminal() -> None:
     before = signal.getsignal(signal.SIGHUP)
 
     def closed(number: int, frame: FrameType | None) -> None:
+        forget_all()
         end_replays(PATIENCE_S)
         if callable(before):
             before(number, frame)

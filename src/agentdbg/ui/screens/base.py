@@ -11,6 +11,7 @@ from textual.timer import Timer
 
 from agentdbg.debugging.actions import Action, Place, actions_of
 from agentdbg.debugging.document import Tone
+from agentdbg.i18n.catalogue import message
 from agentdbg.ui.keymap import shown_key
 from agentdbg.ui.widgets.bars import KeyBar
 from agentdbg.ui.widgets.lines import LineView
@@ -163,6 +164,18 @@ class ActionScreen(Screen[None], inherit_bindings=False):
         """Hide the prompt and give the focus back."""
         self.query_one(Prompt).close()
         self.lines.focus()
+
+    def interrupt(self) -> None:
+        """A habit of terminals: say what does it here."""
+        self.say(self._ways_out())
+
+    def _ways_out(self) -> str:
+        return message("keys.ways_out", back=self.key_of("back"), quit=self.key_of("quit"))
+
+    def key_of(self, action_id: str) -> str:
+        """The key of an action, as it is shown."""
+        keys = self.debugger.keymap.keys[action_id]
+        return shown_key(keys[0]) if keys else "–"
 
     def quit(self) -> None:
         """Leave the program."""

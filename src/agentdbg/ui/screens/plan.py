@@ -145,6 +145,8 @@ class PlanScreen(TwoPanes):
     def _entered(self, event: Prompt.Entered) -> None:
         self.close_prompt()
         self.do(partial(self._dialog.take, event.purpose, event.text))
+        if self._dialog.message and event.purpose == "words":  # a long line is not typed twice
+            self.query_one(Prompt).ask("words", message("dialog.words.typed"), event.text)
 
     def open_editor(self) -> None:
         """Open the recorded value of the selected step in the editor; what is changed there becomes an edit."""

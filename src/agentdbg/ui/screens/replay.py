@@ -19,6 +19,7 @@ from agentdbg.debugging.session import Session
 from agentdbg.i18n.catalogue import message
 from agentdbg.ui.copying import edited
 from agentdbg.ui.keymap import bindings_of
+from agentdbg.ui.lending import lent
 from agentdbg.ui.messages import ReplayNews
 from agentdbg.ui.screens.two_panes import TwoPanes
 from agentdbg.ui.widgets.bars import Bar
@@ -139,7 +140,7 @@ class ReplayScreen(TwoPanes):
         from agentdbg.replay.pdb_talk import converse
 
         try:
-            with self.app.suspend():
+            with lent(self.app, interrupts=True):
                 converse(self.live.session)
         except SuspendNotSupported:
             self.say(message("live.no_terminal"), Tone.WARN)
@@ -229,6 +230,11 @@ class ReplayScreen(TwoPanes):
             held = self.live.held
             return bool(held) and (action_id == "live.inspect" or bool(held[0].choices))
         return not (action_id.startswith("live.") and self.live.ended is not None)
+
+    def _ways_out(self) -> str:
+        if self.live.ended is not None:
+            return super()._ways_out()
+        return f"{message('live.way_out', stop=self.key_of('live.stop'))}, {super()._ways_out()}"
 
     def back(self) -> None:
         """Leave; of a running replay, when asked twice: it is stopped."""
