@@ -17,6 +17,7 @@ BASE = ["replay", "refund-8", "--exact", "--guard", "audit", "--trust"]
     [
         (["--map", "x"], "no mapping"),
         (["--map", "/a=/does/not/exist"], "no directory"),
+        (["--map", "/nowhere/at/all=/"], "nothing in the record of run refund-8 begins with that"),
         (["--env-file", "/does/not/exist"], "no such file"),
         (["--code", "older"], "older"),
     ],

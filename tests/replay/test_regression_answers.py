@@ -319,6 +319,7 @@ class Person:
 
     def __init__(self, action: str, value: Any = None) -> None:
         self.decision = Decision(action, value)
+        self.holding = False
         self.expected: list[Expected] = []
 
     def before(self, call: Call, expected: Expected) -> Decision:

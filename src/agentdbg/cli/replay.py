@@ -82,6 +82,7 @@ def command(invocation: Invocation, /, **given: Any) -> Status:
     _check(asked)
     from agentdbg.replay import run as engine
     from agentdbg.replay.container.engines import NoContainer
+    from agentdbg.replay.moved_run import BadMapping
     from agentdbg.replay.prefix import NoSuchStep
     from agentdbg.replay.publishing import target_of
 
@@ -102,9 +103,7 @@ def command(invocation: Invocation, /, **given: Any) -> Status:
                 outcome = _exact(invocation, source, asked, options)
         except engine.ReplayRefused as error:
             raise Trouble(str(error), Status.REFUSED) from error
-        except NoSuchStep as error:
-            raise Trouble(str(error), Status.TROUBLE) from error
-        except NoContainer as error:
+        except (NoSuchStep, BadMapping, NoContainer) as error:
             raise Trouble(str(error), Status.TROUBLE) from error
         except engine.NotReplayable as error:
             raise Trouble(str(error), Status.NOTHING) from error

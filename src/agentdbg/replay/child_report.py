@@ -6,7 +6,17 @@ import signal
 from dataclasses import dataclass, field
 from typing import Any
 
-_OVER = ("diverged", "refused", "record_ends", "done", "stopped", "prefix_changed", "control_ends", "aborted")
+_OVER = (
+    "diverged",
+    "refused",
+    "record_ends",
+    "done",
+    "stopped",
+    "prefix_changed",
+    "control_ends",
+    "aborted",
+    "unsettled",
+)
 
 
 @dataclass(slots=True)

@@ -75,6 +75,10 @@ class Gatekeeper(Protocol):
     def release_all(self) -> None:
         """The replay is over: nobody is held any longer."""
 
+    @property
+    def holding(self) -> bool:
+        """Whether a call is held now."""
+
 
 class Aborted(ReplayStop):
     """A person has stopped the replay."""

@@ -20,6 +20,7 @@ from agentdbg.recording.calls import Call, CallRefused, Given, Made, Served
 from agentdbg.recording.openers import REGISTRY
 from agentdbg.replay.cassette import Cassette, RecordedCall
 from agentdbg.replay.decisions import decision_of
+from agentdbg.replay.look_ups import LookUps
 from agentdbg.replay.policy import RUNS, Deed, Ruling, Situation, otherwise, rule
 
 LONGEST_EDIT = 64 * 1024
@@ -72,6 +73,7 @@ class Doing:
         *,
         windows: bool,
         serve: Callable[[Call, Decided], Served],
+        look_ups: LookUps,
         decisions: Sequence[Json] = (),
     ) -> None:
         """Prepare.
@@ -81,12 +83,14 @@ class Doing:
             ask: The same, and waits for the parent's reply.
             windows: Let the parent know while bodies run that may reach out.
             serve: Gives the recorded outcome of a call after all.
+            look_ups: Sees to it that none hangs.
             decisions: What people decided while recording.
         """
         self.counts = dict.fromkeys(("live", "dry_run", "refused"), 0)
         self._tell, self._ask, self._serve = tell, ask, serve
         self._windows = windows
         self._decisions = decisions
+        self._look_ups = look_ups
         self._lock = threading.RLock()
         self.stop: Stop = lambda event, detail: None
         self._running: dict[str, May] = {}
@@ -111,6 +115,7 @@ class Doing:
 
     def ended(self, step: str) -> None:
         """A body has come to its end."""
+        self._look_ups.ended(step)
         with self._lock:
             self._bodies.pop(step, None)
             if step not in self._open:
@@ -209,6 +214,8 @@ class Doing:
 
         def make() -> Made:
             self._runs(call, May.SEND if what == "dry_run" else May.READ)
+            if what == "status":
+                self._look_ups.begins(call)
             try:
                 with scopes.inside(_within(call)):
                     value = function(**(call.given or {}))

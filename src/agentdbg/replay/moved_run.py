@@ -125,6 +125,40 @@ def moved(path: str, moves: Sequence[tuple[str, str]]) -> str:
     return path
 
 
+def check_moves(source: DirectoryRunSource, moves: Sequence[tuple[str, str]]) -> None:
+    """See to it that every mapping has something to map.
+
+    Raises:
+        BadMapping: Nothing of the record begins with one of the paths.
+    """
+    wanted = [before for before, _ in moves if not before.startswith("{")]
+    if not wanted:
+        return
+    summary = source.summary()
+    roots = roots_of(summary)
+    there = [*roots.values(), *(expand(each, roots) for each in _paths_of(_mapping(summary.meta.get("entry"))))]
+    for before in wanted:
+        end = before.rstrip("/") + "/"
+        if any(f"{path}/".startswith(end) for path in there):
+            continue
+        files = (str(event.members.get("path")) for event in source.extra_events("file"))
+        if any(f"{expand(path, roots)}/".startswith(end) for path in files):
+            continue
+        known = "" if roots else "; it does not say where {root} was: use --map {root}=DIRECTORY"
+        raise BadMapping(f"--map {before}: nothing in the record of run {summary.run_id} begins with that{known}")
+
+
+def _paths_of(entry: Mapping[str, Json]) -> Iterator[str]:
+    """What may be a path of an entry point."""
+    for value in entry.values():
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, list):
+            yield from (each for each in value if isinstance(each, str))
+        elif isinstance(value, dict):
+            yield from _paths_of(_mapping(value))
+
+
 def published_entry(source: DirectoryRunSource) -> dict[str, Json]:
     """The entry point that a replay of the run is published with."""
     if isinstance(source, MovedRunSource) and source.passing:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from agentdbg.replay.moved_run import MovedRunSource
+from agentdbg.replay.moved_run import MovedRunSource, check_moves
 from agentdbg.replay.recorded_code import CannotRestore, RecordedCode, is_own_code, read_recorded_code, restore
 from agentdbg.replay.scratch import ScratchDirectory
 from agentdbg.replay.trust import is_trusted
@@ -43,7 +43,9 @@ def placed(source: DirectoryRunSource, code: str, moves: Sequence[tuple[str, str
     Raises:
         CannotRestore: The recorded code cannot be put together.
         CodeRefused: It must not be run.
+        BadMapping: There is nothing to map.
     """
+    check_moves(source, moves)
     mapped = MovedRunSource(source, moves, vouched=is_trusted(source)) if moves else None
     if code != RECORDED:
         try:

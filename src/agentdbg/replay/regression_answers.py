@@ -19,6 +19,7 @@ from agentdbg.replay.cassette import Cassette, RecordedCall
 from agentdbg.replay.control import GO, Expected
 from agentdbg.replay.doing import Ask, Decided, Doing, May, Tell, choices_for, chosen
 from agentdbg.replay.free_order import FreeOrder, dense
+from agentdbg.replay.look_ups import PATIENCE_S, LookUps
 from agentdbg.replay.order import NEVER
 from agentdbg.replay.policy import Deed, Match, Ruling, Situation, Stage, rule
 from agentdbg.replay.reach import Requests
@@ -79,6 +80,7 @@ class RegressionAnswers(ReplacingAnswers):
             ask,
             windows=bool(plan.get("windows")),
             serve=self._serve_after_all,
+            look_ups=LookUps(float(plan.get("patience") or PATIENCE_S), self.latch, self._is_held),
             decisions=_decisions(cassette),
         )
         if self._stage is Stage.PREFIX and not self._prefix:
@@ -159,6 +161,10 @@ class RegressionAnswers(ReplacingAnswers):
             "refused": self.doing.counts["refused"],
             "unused_edits": self._calls.unserved({*self._edited, *(self._plan.get("arguments") or ())}),
         }
+
+    def _is_held(self) -> bool:
+        """Whether a person holds the program."""
+        return self.gate is not None and self.gate.holding
 
     # -- deciding ---------------------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ from agentdbg.replay.cassette import Cassette
 from agentdbg.replay.child_process import LOOK_S, ChildReport, ControlPair, Watch, run_child
 from agentdbg.replay.child_start import child_command
 from agentdbg.replay.cleaning import cleaned
+from agentdbg.replay.look_ups import PATIENCE_S
 from agentdbg.replay.policy import Stage
 from agentdbg.replay.reach import Reach
 from agentdbg.replay.restore import Restored
@@ -252,7 +253,8 @@ def _openings(
     hosts = [] if control else hosts_for_all(source, plan.sandbox)
     keeper = Doorkeeper(hosts, None if control else plan.person, is_open=not control)
     told: dict[str, object] = {} if control else {"hosts": hosts, "numbers": keeper.numbers()}
-    return keeper, {**told, "windows": not control and options.guard != "audit", "reads": list(options.reads)}
+    told |= {"windows": not control and options.guard != "audit", "reads": list(options.reads)}
+    return keeper, {**told, "patience": min(PATIENCE_S, options.timeout / 2)}
 
 
 def _started(

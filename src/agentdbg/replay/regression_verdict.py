@@ -176,6 +176,8 @@ class _Case:
             return "prefix_changed", self._prefix(changed)
         if report.first("aborted"):
             return "aborted", "stopped by a person"
+        if unsettled := report.first("unsettled"):
+            return "refused", f"{unsettled.get('name')} is {unsettled.get('reason')}"
         if self._done is None:
             if report.timed_out:
                 return "timed_out", f"the program did not end in time{self._refused_often()}"
@@ -279,7 +281,10 @@ class _Case:
         found: list[dict[str, object]] = []
         for each in self._report.messages:
             event = each.get("event")
-            if event == "ruled" and (each.get("deed") in _FOUND or each.get("deed") == Deed.ASK.value):
+            if event == "unsettled":
+                step = self._replayed.step_by_id(str(each.get("step")))
+                found.append({**_about(step, each), "deed": Deed.REFUSE.value, "reason": each.get("reason")})
+            elif event == "ruled" and (each.get("deed") in _FOUND or each.get("deed") == Deed.ASK.value):
                 step = self._replayed.step_by_id(str(each.get("step")))
                 found.append({**_about(step, each), "deed": each.get("deed"), "reason": each.get("reason")})
             elif event == "edited":
