@@ -6,34 +6,22 @@ The classes are patched in place when a run starts its first thread.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.recording.handoffs import (
-    MARK,
-    NAME,
-    Place,
-    Seam,
-    Turn,
-    hooked,
-    local,
-    noted_within,
-    place_of,
-    safely,
-    settled,
-    state,
-)
+from agentdbg.recording.handoff_calls import Seam, get_noted, hooked, put_noted
+from agentdbg.recording.handoffs import MARK, Mark, Place, Turn, local, mark_of, place_at, place_of, safely, state
 from agentdbg.recording.hooks import on_standard_import, replace_everywhere
+from agentdbg.recording.interrupts import let_through
 from agentdbg.recording.pins import real_monotonic_ns
 from agentdbg.recording.turns import arrival
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-    from agentdbg.recording.scope import Scope
-
+_hooked: set[object] = set()
 ARRIVES = "arrives"
 WAITED = "waited"
 COMPLETED = "completed"
@@ -50,7 +38,7 @@ def patch() -> None:
 
 
 def _said_no(_owner: object, value: object, error: BaseException | None) -> bool:
-    return error is None and not value
+    return error is None and (value is False or value is None)  # an object of the program's own is not asked
 
 
 def _no(_owner: object) -> bool:
@@ -66,10 +54,10 @@ def _asks(what: str, *, mine: Callable[[Any], bool] | None = None) -> Seam:
 
 def _threads(module: ModuleType) -> None:
     def of_run(thread: Any) -> bool:
-        return thread in state.threads
+        return state.threads.get(id(thread)) is thread
 
     def goes_on(thread: Any, _value: object, error: BaseException | None) -> bool:
-        return error is None and thread.is_alive() is True
+        return error is None and is_alive(thread) is True
 
     is_alive, is_set = module.Thread.is_alive, module.Event.is_set
     _hook(
@@ -117,7 +105,8 @@ def _queues(module: ModuleType) -> None:
         full=_asks("full"),
     )
     for kind in (module.Queue, module.LifoQueue, module.PriorityQueue):
-        kind._get, kind._put = noted_within(kind._get), noted_within(kind._put)
+        _replace_method(kind, "_get", get_noted)
+        _replace_method(kind, "_put", put_noted)
 
 
 # -- concurrent.futures ---------------------------------------------------------------------------
@@ -136,9 +125,11 @@ def _futures(module: ModuleType) -> None:
         raise late
 
     future = module.Future
-    future.__init__ = _marked(future.__init__)
+    state.members_of = vars(future)["__dict__"].__get__
+    _replace_method(future, "__init__", _marked)
     _hook(
         future,
+        marked=True,
         set_result=Seam("done", gives=True, loops=True),
         set_exception=Seam("done", gives=True, loops=True),
         set_running_or_notify_cancel=Seam("runs"),
@@ -159,10 +150,9 @@ def _marked(make: Callable[..., None]) -> Callable[..., None]:
     def make_marked(self: Any, /, *args: Any, **kwargs: Any) -> None:
         make(self, *args, **kwargs)
         if (scope := local.submitting) is not None:
-            vars(self)[MARK] = scope
-            vars(self)[NAME] = scope.lane.path
+            safely(scope, lambda: state.members_of(self).update({MARK: Mark(scope.lane.path, scope)}))
         elif (place := place_of(loops=True)) is not None:
-            vars(self)[NAME] = safely(place.scope, partial(place.notes.name, place.lane))
+            safely(place.scope, lambda: state.members_of(self).update({MARK: Mark(place.notes.name(place.lane))}))
 
     return make_marked
 
@@ -173,10 +163,10 @@ def patch_waits(module: ModuleType) -> None:
     replace_everywhere(module, "as_completed", _as_completed(module, module.as_completed))
 
 
-def _names(futures: Iterable[Any]) -> list[str] | None:
+def _names(futures: Collection[Any]) -> list[str] | None:
     """The names of futures; ``None`` where one has none."""
-    found = [getattr(each, NAME, None) for each in futures]
-    return None if None in found else [each for each in found if each is not None]
+    found = [mark.name for each in futures if (mark := mark_of(each)) is not None]
+    return found if len(found) == len(futures) else None
 
 
 class _InOrder(set[Any]):
@@ -207,8 +197,8 @@ def _wait(module: ModuleType, original: Callable[..., Any]) -> Callable[..., Any
         turn = None if keeper is None else keeper.turn(place.lane, WAITED)
         found = None if turn is None else _seen_again(module, turn, fs)
         if found is None:
-            local.busy = True
             try:
+                local.busy = True
                 found = original(fs, timeout, return_when)
             finally:
                 local.busy = False
@@ -266,8 +256,8 @@ def _as_completed(module: ModuleType, original: Callable[..., Any]) -> Callable[
 
 def _next(inner: Iterator[Any], found: list[Any], place: Place) -> bool:
     """Wait for the next future that is done."""
-    local.busy = True
     try:
+        local.busy = True
         found.append(next(inner))
     except StopIteration:
         return False
@@ -284,7 +274,7 @@ def _next(inner: Iterator[Any], found: list[Any], place: Place) -> bool:
 def _completed_again(module: ModuleType, place: Place, fs: set[Any]) -> Iterator[Any]:
     """The futures in the order in which the program saw them; what is left in ``fs`` has none."""
     keeper, total = state.keeper, len(fs)
-    known = {name: each for each in fs if (name := getattr(each, NAME, None)) is not None}
+    known = {mark.name: each for each in fs if (mark := mark_of(each)) is not None}
     while keeper is not None and known and (turn := keeper.turn(place.lane, COMPLETED)) is not None:
         place.note(COMPLETED, turn.value)
         keeper.done(turn)
@@ -302,53 +292,56 @@ def _completed_again(module: ModuleType, place: Place, fs: set[Any]) -> Iterator
 
 def _loops(module: ModuleType) -> None:
     base = module.BaseEventLoop
-    original = base.call_soon_threadsafe
 
-    @functools.wraps(original)
-    def call_soon_threadsafe(self: Any, callback: Any, *args: Any, **kwargs: Any) -> Any:
-        place = safely(None, lambda: _submitted(args) or _acting_beside(self, module))
-        if place is None and self._thread_id not in (None, module.threading.get_ident()):
-            place = place_of(loops=True)
-        if place is not None and callable(callback):
-            callback = _Arrival(self, place, callback)
-        handle = original(self, callback, *args, **kwargs)
-        if place is not None and state.keeper is not None:
-            state.keeper.handed(f"{place.lane}/{ARRIVES}")
-        return handle
+    def threadsafe(original: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(original)
+        def call_soon_threadsafe(self: Any, callback: Any, *args: Any, **kwargs: Any) -> Any:
+            place = safely(None, lambda: _submitted(args) or _acting_beside(self, module))
+            if place is None and safely(None, lambda: _is_beside(self, module)):
+                place = place_of(loops=True)
+            if place is None or not callable(callback):
+                return original(self, callback, *args, **kwargs)
+            if self.get_debug() and not self.is_closed():
+                base._check_callback(self, callback, "call_soon_threadsafe")  # as the original does with what it gets
+            handle = original(self, _Arrival(self, place, callback), *args, **kwargs)
+            if state.keeper is not None:
+                state.keeper.handed(f"{place.lane}/{ARRIVES}")
+            return handle
 
-    base.call_soon_threadsafe = call_soon_threadsafe
+        return call_soon_threadsafe
+
+    _replace_method(base, "call_soon_threadsafe", threadsafe)
 
 
 def _submitted(args: tuple[Any, ...]) -> Place | None:
     """The place of what was submitted to a pool, where a loop is told that it is done: by the pool's thread, or by its
     own, when it was done before the loop had asked to be told."""
     for each in args:
-        members = getattr(each, "__dict__", None)
-        scope = members.get(MARK) if isinstance(members, dict) else None
+        mark = mark_of(each)
+        scope = None if mark is None else mark.scope()
         if scope is not None:
-            return _noted_at(scope)
+            return place_at(scope)
     return None
+
+
+def _is_beside(loop: Any, module: ModuleType) -> bool:
+    """Whether the loop runs in another thread than this one."""
+    return loop._thread_id not in (None, module.threading.get_ident())
 
 
 def _acting_beside(loop: Any, module: ModuleType) -> Place | None:
     """The place of a hand-off that goes on in another thread than the loop's: what a future calls belongs to it."""
-    if local.acting is None or loop._thread_id in (None, module.threading.get_ident()):
-        return None
-    return _noted_at(local.acting)
-
-
-def _noted_at(scope: Scope) -> Place | None:
-    here = settled(scope)
-    if here is None or here.inside_tool or here.inside_http or here.run.handoffs is None:
-        return None
-    return Place(here.run.handoffs, here.lane.path, here)
+    return place_at(local.acting) if local.acting is not None and _is_beside(loop, module) else None
 
 
 class _Arrival:
     """What another thread gave a loop, when the loop comes to it."""
 
     def __init__(self, loop: Any, place: Place, callback: Callable[..., object]) -> None:
-        functools.update_wrapper(self, callback, updated=())
+        try:
+            functools.update_wrapper(self, callback, updated=())  # for whoever shows it
+        except Exception as error:
+            let_through(error)  # an object that does not like to be asked
         self._loop = loop
         self._place = place
         self._callback = callback
@@ -373,6 +366,15 @@ class _Arrival:
 # -- how -------------------------------------------------------------------------------------------
 
 
-def _hook(owner: type, **seams: Seam) -> None:
+def _hook(owner: type, *, marked: bool = False, **seams: Seam) -> None:
     for name, seam in seams.items():
-        setattr(owner, name, hooked(vars(owner)[name], seam))
+        _replace_method(owner, name, partial(hooked, seam=seam._replace(marked=marked)))
+
+
+def _replace_method(owner: type, name: str, hook: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+    """Replace a method, once. What a program has put in its place that is no function is left there."""
+    original = vars(owner).get(name)
+    if type(original) is FunctionType and original not in _hooked:
+        hook_of_it = hook(original)
+        _hooked.add(hook_of_it)
+        setattr(owner, name, hook_of_it)

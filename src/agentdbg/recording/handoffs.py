@@ -9,18 +9,18 @@ thread; nor inside a call whose outcome a replay serves as a whole.
 
 from __future__ import annotations
 
-import functools
 import sys
 import threading
 import weakref
+from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, cast
 
 from agentdbg.recording import scope as scopes
 from agentdbg.recording.interrupts import let_through
-from agentdbg.recording.pins import real_monotonic_ns
+from agentdbg.recording.scope import Lane
 
 if TYPE_CHECKING:
     from agentdbg.recording.run import RunRecording
@@ -31,25 +31,28 @@ MOST = 200_000
 """Hand-offs of a run that are noted; in rows of the same poll each counts once."""
 MOST_WAITING = 20_000
 """The same of those that wait for an event to be written with."""
-MARK = "_agentdbg_scope"
-"""Attribute of a future: where what it stands for runs."""
-NAME = "_agentdbg_name"
-"""Attribute of a future: how the record calls it."""
+MARK = "_agentdbg"
+"""Attribute of a future: its `Mark`."""
 IN_LOOP = "/loop"
 """What an event loop calls in a lane may be called beside a thread that is in the same lane."""
 CUT = "cut"
 RETURNED = "returned"
 ENDS = "ends"
 _OURS = ("agentdbg.recording", "agentdbg.replay", "agentdbg.store")
-_BLOCKED_NS = 1_000_000
+_here = scopes.here
 
 
 class Notes:
-    """The hand-offs of one run that are not written yet. Thread-safe."""
+    """The hand-offs of one run that are not written yet. Thread-safe.
+
+    Attributes:
+        closed: There were too many, and no more are noted.
+    """
 
     def __init__(self) -> None:
+        self.closed = False
         self._lock = threading.RLock()
-        self._waiting: list[list[object]] = []
+        self._waiting: deque[list[object]] = deque()
         self._left = MOST
         self._made: dict[str, int] = {}
 
@@ -62,16 +65,47 @@ class Notes:
     def add(self, lane: str, what: str, value: object = None) -> None:
         """Something was handed over; the same poll again and again is one note."""
         with self._lock:
-            if not self._left:
+            if self._is_full():
                 return
             last = self._waiting[-1] if self._waiting else None
-            if last is not None and last[:3] == [lane, what, value]:
+            if last is not None and last[1] == what and last[0] == lane and last[2] == value:
                 last[3] = cast(int, last[3]) + 1
                 return
+            self.keep([lane, what, value, 1])
+
+    def made(self, lane: str, what: str) -> list[object]:
+        """A note to be kept later on, where nothing may be made: under a lock of the program's. What is made may set
+        off the garbage collection, and what that calls may want the lock."""
+        with self._lock:
+            self._is_full()
+        return [lane, what, None, 1]
+
+    def keep(self, note: list[object]) -> None:
+        """Keep a note. Takes no lock, for which something is made, too."""
+        if not self.closed:
             self._left -= 1
-            if len(self._waiting) >= MOST_WAITING or not self._left:
-                self._left, lane, what, value = 0, "", CUT, None
-            self._waiting.append([lane, what, value, 1])
+            self._waiting.append(note)
+
+    def _is_full(self) -> bool:
+        if not self.closed and (len(self._waiting) >= MOST_WAITING or self._left <= 0):
+            before, found = len(self._waiting), self._taken()
+            self._waiting.extendleft(reversed(found))
+            self._left += before - len(found)
+            if len(found) > MOST_WAITING // 2 or self._left <= 0:
+                self.closed = True
+                self._waiting.append(["", CUT, None, 1])
+        return self.closed
+
+    def _taken(self) -> list[list[object]]:
+        """What waits, taken from there; equal notes in a row are one."""
+        found: list[list[object]] = []
+        for _ in range(len(self._waiting)):
+            note = self._waiting.popleft()
+            if found and found[-1][:3] == note[:3]:
+                found[-1][3] = cast(int, found[-1][3]) + cast(int, note[3])
+            else:
+                found.append(note)
+        return found
 
     def returned(self, seq: int, *, last: bool) -> None:
         """The program goes on with the outcome of step ``seq``; ``last``: no event was written after it."""
@@ -84,7 +118,7 @@ class Notes:
         if not self._waiting or scope.inside_tool or scope.inside_http:
             return members
         with self._lock:
-            found, self._waiting = self._waiting, []
+            found = self._taken()
         short = [each if each[3] != 1 else each[:3] if each[2] is not None else each[:2] for each in found]
         return {**members, "handoffs": short}
 
@@ -122,6 +156,31 @@ class Keeper(Protocol):
         """What another thread gave a loop has arrived there: run it when its turn has come."""
 
 
+class Mark:
+    """What a future carries: how the record calls it, and where what it stands for runs.
+
+    It keeps no run alive, as a program may keep its futures, and is nothing in a copy of a future or in a pickle.
+    """
+
+    __slots__ = ("_inside", "_kind", "_lane", "_root", "name")
+
+    def __init__(self, name: str, scope: Scope | None = None) -> None:
+        self.name = name
+        self._root: weakref.ref[Any] | None = None
+        if scope is not None:
+            self._root = weakref.ref(scope.run)
+            self._kind, self._lane = type(scope), scope.lane.path
+            self._inside = scope.inside_tool, scope.inside_http
+
+    def scope(self) -> Scope | None:
+        """Where what the future stands for runs; ``None`` where that is not known, or its run is gone."""
+        root = None if self._root is None else self._root()
+        return None if root is None else self._kind(root, None, Lane(self._lane), *self._inside)
+
+    def __reduce__(self) -> tuple[type, tuple[()]]:
+        return type(None), ()
+
+
 class Place(NamedTuple):
     """Where a hand-off happens."""
 
@@ -131,53 +190,33 @@ class Place(NamedTuple):
 
     def note(self, what: str, value: object = None, *, lane: str | None = None) -> None:
         """Note a hand-off here. Never raises."""
-        safely(self.scope, partial(self.notes.add, lane or self.lane, what, value))
-
-
-class Seam(NamedTuple):
-    """One kind of hand-off.
-
-    Attributes:
-        what: Its name in the record.
-        gives: It lets others go on, and so is noted before it has its effect.
-        vain: Whether it was waited or asked for in vain, by object, returned value and error.
-        now: Whether it would be in vain now, without doing it; asked in a replay where it was recorded to be in vain.
-        again: What it does there; the method itself when not given.
-        asks: It asks and does nothing: a replay gives the recorded answer.
-        within: It is noted by a part of the method that runs under the object's own lock.
-        mine: Whether an object counts at all.
-        loops: It counts where ``asyncio`` does it, too: it is not just what follows from something else.
-    """
-
-    what: str
-    gives: bool = False
-    vain: Callable[[Any, object, BaseException | None], bool] | None = None
-    now: Callable[[Any], bool] | None = None
-    again: Callable[[Any], object] | None = None
-    asks: bool = False
-    within: bool = False
-    mine: Callable[[Any], bool] | None = None
-    loops: bool = False
+        try:
+            self.notes.add(lane or self.lane, what, value)
+        except Exception as error:
+            fault(self.scope, error)
 
 
 class _State:
     """Attributes:
     on: A run has begun to note.
     keeper: Keeps to the recorded order, in a replay.
-    threads: The threads of runs, those of pools left out.
+    threads: The threads of runs by their ``id``, those of pools left out. Nobody is asked for a hash of his own.
+    members_of: What an object has for a ``__dict__`` if it is a future, past all that its class may do about that.
     """
 
     def __init__(self) -> None:
         self.on = False
+        self.lock = threading.RLock()
         self.keeper: Keeper | None = None
-        self.threads: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
+        self.threads: weakref.WeakValueDictionary[int, threading.Thread] = weakref.WeakValueDictionary()
+        self.members_of: Callable[[object], dict[str, object]] = vars
 
 
 class _Local(threading.local):
     busy = False
     acting: Scope | None = None
     submitting: Scope | None = None
-    within: tuple[Place, str] | None = None
+    within: tuple[Notes, list[object]] | None = None
 
 
 state = _State()
@@ -185,7 +224,12 @@ local = _Local()
 
 
 def begin(here: Scope) -> None:
-    """A thread of this run is about to start: from now on its hand-offs are noted."""
+    """A thread of this run is about to start: from now on its hand-offs are noted. Never raises."""
+    if not state.on or type(here) is not scopes.Scope or here.run.handoffs is None:
+        safely(here, partial(_begin, here))
+
+
+def _begin(here: Scope) -> None:
     if here.inside_tool or here.inside_http:
         return
     root = holder = cast(Any, here.run)  # of a scope that is in no run yet, what may become one
@@ -194,21 +238,28 @@ def begin(here: Scope) -> None:
         return  # a request or task of a queue whose run has not begun
     if begun is not None and begun.is_child:
         return  # the order is that of the threads of one process
-    notes = getattr(root, "handoffs", None) or Notes()
-    holder.handoffs = notes
-    if begun is not None and begun.handoffs is None:
-        begun.handoffs = notes
-    if not state.on:
-        from agentdbg.recording import handoff_seams
+    with state.lock:
+        if not state.on:
+            from agentdbg.recording import handoff_seams
 
-        state.on = True
-        handoff_seams.patch()
+            handoff_seams.patch()
+            state.on = True
+        notes = getattr(root, "handoffs", None) or Notes()
+        holder.handoffs = notes
+        if begun is not None and begun.handoffs is None:
+            begun.handoffs = notes
 
 
 def after_fork() -> None:
     """In a forked child: its threads are none of those whose order is kept."""
     state.keeper = None
+    state.lock = threading.RLock()
     scopes.program_run.handoffs = None
+
+
+def begins(thread: threading.Thread) -> None:
+    """A thread of a run starts, which is none of a pool's."""
+    state.threads[id(thread)] = thread
 
 
 def settled(here: Any) -> Scope | None:
@@ -223,155 +274,90 @@ def safely(scope: Scope | None, note: Callable[[], T]) -> T | None:
     try:
         return note()
     except Exception as error:
-        let_through(error)
-        with suppress(Exception):
-            here = settled(scope)
-            if here is not None:
-                here.run.recorder.fault(error)
+        fault(scope, error)
         return None
+
+
+def fault(scope: Scope | None, error: Exception) -> None:
+    """Noting failed. Never raises, but for what a signal handler of the program's raised meanwhile."""
+    if type(error) is RecursionError:
+        return  # the program is at the end of its stack: nothing more can be called here
+    let_through(error)
+    with suppress(Exception):
+        here = settled(scope)
+        if here is not None:
+            here.run.recorder.fault(error)
+
+
+def mark_of(owner: object) -> Mark | None:
+    """The mark of a future; ``None`` of anything else."""
+    try:
+        found = state.members_of(owner).get(MARK)
+    except TypeError:
+        return None
+    return found if type(found) is Mark else None
 
 
 def place_of(owner: object = None, *, loops: bool = False) -> Place | None:
     """Where the running code stands; ``None`` where hand-offs are not noted. Never raises.
 
     Args:
-        owner: The object whose method was called, two frames up.
+        owner: The future whose method was called, two frames up.
         loops: What ``asyncio`` itself does counts too.
     """
+    here = _here()
+    if here is None:
+        mark = None if owner is None else mark_of(owner)
+        here = None if mark is None else mark.scope()
+        if here is None:
+            return None
     if local.busy:
         return None
-    caller = sys._getframe(2).f_globals
-    here = scopes.here()
-    if here is None and MARK not in getattr(owner, "__dict__", ()):
+    try:
+        name: object = sys._getframe(2).f_globals.get("__name__")
+    except ValueError:
+        name = ""  # called by the interpreter itself: at exit, or as all that a thread does
+    try:
+        return _place_of(here, _is_aside(name, loops))
+    except Exception as error:
+        fault(here, error)
         return None
-    return safely(here, lambda: _place_of(here, owner, caller, loops=loops))
 
 
-def _place_of(here: Scope | None, owner: object, caller: Mapping[str, Any], *, loops: bool) -> Place | None:
-    here = settled(vars(owner).get(MARK) if here is None else here)
-    notes = None if here is None else here.run.handoffs
-    if here is None or notes is None or here.inside_tool or here.inside_http:
-        return None
-    name = str(caller.get("__name__", ""))
-    if name.startswith(_OURS) or (not loops and name.startswith("asyncio.")):
+@lru_cache(256)
+def _is_aside(name: object, loops: bool) -> bool:
+    """Whether what the code of that module does is none of the program's own hand-offs."""
+    return str(name).startswith(_OURS) or (not loops and str(name).startswith("asyncio."))
+
+
+def _place_of(here: Scope, aside: bool) -> Place | None:
+    place = place_at(here)
+    if place is None or aside:
         return None
     events: Any = sys.modules.get("asyncio.events")
-    in_loop = events is not None and events._get_running_loop() is not None
-    return Place(notes, here.lane.path + IN_LOOP if in_loop else here.lane.path, here)
+    if events is not None and events._get_running_loop() is not None:
+        return place._replace(lane=place.lane + IN_LOOP)
+    return place
 
 
-def hooked(original: Callable[..., Any], seam: Seam) -> Callable[..., Any]:
-    """A method that hands something over."""
-
-    @functools.wraps(original)
-    def method(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-        place = place_of(self, loops=seam.loops)
-        if place is None:
-            return original(self, *args, **kwargs)
-        if seam.mine is not None and not seam.mine(self):
-            return _unnoticed(original, self, args, kwargs)
-        try:
-            return _through(place, seam, original, self, args, kwargs)
-        finally:
-            del self, args, kwargs  # as the originals do: an error's traceback shall not hold what holds the error
-
-    return method
-
-
-def _unnoticed(original: Callable[..., Any], owner: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """A thread of a pool, say: how many there are is chance."""
-    local.busy = True
-    try:
-        return original(owner, *args, **kwargs)
-    finally:
-        local.busy = False
-
-
-def _through(
-    place: Place,
-    seam: Seam,
-    original: Callable[..., Any],
-    owner: Any,
-    args: tuple[Any, ...],
-    kwargs: Mapping[str, Any],
-) -> Any:
-    keeper = state.keeper
-    turn = None if keeper is None else keeper.turn(place.lane, seam.what)
-    value: object = None
-    error: BaseException | None = None
-    began = real_monotonic_ns()
-    local.busy, local.acting = True, place.scope
-    try:
-        if turn is not None and keeper is not None:
-            turn = turn if _as_recorded(seam, turn, original, owner) or not keeper.doubt(turn) else None
-        if seam.gives:
-            place.note(seam.what)
-        elif seam.within:
-            local.within = place, seam.what
-        if turn is not None and seam.asks:
-            value = not turn.in_vain
-        elif turn is not None and turn.in_vain and seam.again is not None:
-            value = seam.again(owner)
-        else:
-            value = original(owner, *args, **kwargs)
-        return value
-    except BaseException as problem:
-        error = problem
-        raise
-    finally:
-        noted = seam.gives or (seam.within and local.within is None)
-        if not noted:
-            safely(place.scope, partial(_note, place, seam, turn, began, (owner, value, error)))
-        local.busy, local.acting, local.within = False, None, None
-        if turn is not None and keeper is not None:
-            keeper.done(turn)
-        del owner, args, kwargs, value, error
-
-
-def _note(
-    place: Place, seam: Seam, turn: Turn | None, began: int, came: tuple[Any, object, BaseException | None]
-) -> None:
-    vain = seam.vain is not None and seam.vain(*came)
-    place.note(seam.what, _told(turn, began) if vain else None)
-
-
-def _as_recorded(seam: Seam, turn: Turn, original: Callable[..., Any], owner: Any) -> bool:
-    """Whether the state of the object agrees with what was recorded."""
-    if seam.asks:
-        return bool(original(owner)) is not turn.in_vain
-    return not turn.in_vain or seam.now is None or seam.now(owner)
+def place_at(scope: Scope) -> Place | None:
+    """The place of a scope; ``None`` where hand-offs are not noted."""
+    here = settled(scope)
+    if here is None or here.inside_tool or here.inside_http or sys.is_finalizing():
+        return None  # at the interpreter's end a thread may have died with the lock of the notes
+    notes = here.run.handoffs
+    if notes is None or (notes.closed and state.keeper is None):
+        return None
+    return Place(notes, here.lane.path, here)
 
 
 def ends(scope: Scope) -> None:
     """A thread of a run is about to end."""
-    notes = scope.run.handoffs
-    if notes is None or scope.inside_tool or scope.inside_http:
+    place = safely(scope, partial(place_at, scope))
+    if place is None:
         return
-    lane, keeper = scope.lane.path, state.keeper
-    turn = None if keeper is None else keeper.turn(lane, ENDS)
-    Place(notes, lane, scope).note(ENDS)
+    keeper = state.keeper
+    turn = None if keeper is None else keeper.turn(place.lane, ENDS)
+    place.note(ENDS)
     if turn is not None and keeper is not None:
         keeper.done(turn)
-
-
-def _told(turn: Turn | None, began: int) -> object:
-    """When it was known that it was in vain; ``False`` where nothing was waited for."""
-    if turn is not None and turn.in_vain:
-        return turn.value
-    now = real_monotonic_ns()
-    return now if now - began >= _BLOCKED_NS else False
-
-
-def noted_within(original: Callable[..., Any]) -> Callable[..., Any]:
-    """The part of a method that runs under the object's lock, where the order of threads is settled."""
-
-    @functools.wraps(original)
-    def method(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-        value = original(self, *args, **kwargs)
-        within = local.within
-        if within is not None:
-            local.within = None
-            within[0].note(within[1])
-        return value
-
-    return method

@@ -20,7 +20,7 @@ from typing import Any, Protocol, TypeVar
 from agentdbg.model.records import HASH_DRAW
 from agentdbg.recording import pins
 from agentdbg.recording import scope as scopes
-from agentdbg.recording.handoffs import NAME
+from agentdbg.recording.handoffs import mark_of
 from agentdbg.recording.scope import Scope
 
 T = TypeVar("T")
@@ -119,7 +119,8 @@ def _site(frame: FrameType) -> str | None:
     """For whom a future is made; ``None`` for what is never given to the program."""
     name, function = frame.f_globals.get("__name__"), frame.f_code.co_name
     if name == "asyncio.futures" and function == "wrap_future":
-        return f"{getattr(frame.f_locals.get('future'), NAME, '')}/{FUTURE}"
+        mark = mark_of(frame.f_locals.get("future"))
+        return f"{'' if mark is None else mark.name}/{FUTURE}"
     if name == "asyncio.tasks":
         return FUTURE if function == "shield" else None
     return None if type(name) is not str or pins.is_quiet(name) else FUTURE

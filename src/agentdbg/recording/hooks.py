@@ -48,7 +48,7 @@ def replace_everywhere(module: ModuleType, name: str, new: object) -> None:
     vars(module)[name] = new
     kind = type(sys)
     for holder in list(sys.modules.values()):
-        if isinstance(holder, kind):
+        if issubclass(type(holder), kind):
             members = kind.__getattribute__(holder, "__dict__")  # a module that loads lazily is left alone
             if members.get(name) is original:
                 members[name] = new

@@ -129,10 +129,11 @@ def _thread_start(start: Callable[[threading.Thread], None]) -> Callable[[thread
         members = vars(self)
         own = members.get("run")
         handoffs.begin(here)
-        members["run"] = _carried_run(self, here.forked(), self.run, own)
-        handoffs.state.threads.add(self)
-        busy, handoffs.local.busy = handoffs.local.busy, True
+        handoffs.begins(self)
+        busy = handoffs.local.busy
         try:
+            members["run"] = _carried_run(self, here.forked(), self.run, own)
+            handoffs.local.busy = True
             start(self)
         except BaseException:
             _restore_run(self, own)
@@ -182,13 +183,14 @@ def _submit(submit: Callable[..., Any]) -> Callable[..., Any]:
             return submit(self, fn, *args, **kwargs)
         handoffs.begin(here)
         scope, local = here.forked(), handoffs.local
-        token = scopes.enter(None)  # a worker that this starts outlives the run
-        before, local.submitting = local.submitting, scope
-        try:
-            future = submit(self, _in_lane(scope, fn), *args, **kwargs)
+        work, before = _in_lane(scope, fn), local.submitting
+        try:  # a signal's handler may raise anywhere in here
+            local.submitting = scope
+            scopes.enter(None)  # a worker that this starts outlives the run
+            future = submit(self, work, *args, **kwargs)
         finally:
             local.submitting = before
-            scopes.leave(token)
+            scopes.enter(here)
         hashes.known(here, scope.lane.path, future)
         return future
 
