@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from agentdbg.compare.alignment import Stopped
 from agentdbg.debugging.compared import ComparedRun, compare_runs, input_rows, suggest_twin
 from agentdbg.model.records import Kind
+from agentdbg.store.reader import DirectoryRunSource
 from tests.support.memory_source import MemoryStore
 from tests.support.refund_run import TWIN, refund_run, twin_run
+from tests.support.run_records import RunRecords
 
 
 def never() -> bool:
@@ -93,3 +97,24 @@ def test_the_input_table_is_against_the_mate_or_the_call_before() -> None:
     assert [row.sign for row in against_twin.differing] == ["~"]
     alone = input_rows(None, incident, last)
     assert {row.sign for row in alone.differing} == {"+"}
+
+
+def test_runs_that_are_not_read_yet_are_compared_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agentdbg.store.event_files.PIECE", 500)
+    monkeypatch.setattr("agentdbg.store.reader.POLL_BUDGET_S", 0.0)
+    places = []
+    for name in ("a", "b"):
+        run = RunRecords(tmp_path / "store", name)
+        for number in range(40):
+            run.tool("look", {"n": number}, {"id": number}, effect="read")
+        run.end()
+        places.append(tmp_path / "store" / "runs" / name)
+    sources = [DirectoryRunSource(place) for place in places]
+    for times, source in enumerate(sources):
+        for _ in range(1 + 2 * times):
+            source.poll()
+        assert not source.complete
+    compared = compare_runs(sources[0], sources[1], never)
+    assert len(compared.pairs) == 41 and not any(map(compared.is_telling, compared.difference.paired.differing))
+    for source in sources:
+        source.close()

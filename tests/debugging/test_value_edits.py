@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentdbg.debugging.value_edits import CannotEdit, NoChange, Value, value_of
+from agentdbg.debugging.value_edits import CannotEdit, NoChange, NoJson, Value, value_of
 from agentdbg.model.json_path import Path, parse_path, replaced
 from agentdbg.model.json_text import json_bytes
 from agentdbg.model.records import Json
@@ -55,7 +55,7 @@ def test_only_the_place_that_changed_is_edited() -> None:
 
 
 def test_what_is_no_json_is_not_taken() -> None:
-    with pytest.raises(CannotEdit, match="no JSON"):
+    with pytest.raises(NoJson, match="line 1 column 2"):
         value({}).edits("{")
 
 

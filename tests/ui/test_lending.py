@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -51,6 +52,20 @@ def test_ctrl_c_is_the_other_programs(app: Any) -> None:
     interrupts = "kill -INT $PPID; trap 'exit 7' INT; kill -INT $$"
     assert lending.run_lent(app, ["sh", "-c", interrupts]) == 7
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_program_that_cannot_be_started_leaves_the_terminal_to_the_app(app: Any) -> None:
+    taken_back = []
+
+    @contextmanager
+    def suspend() -> Iterator[None]:
+        yield
+        taken_back.append(True)  # as Textual has it: only after a block that ends as usual
+
+    app.suspend = suspend
+    with pytest.raises(FileNotFoundError):
+        lending.run_lent(app, ["/no/such/editor"])
+    assert taken_back
 
 
 def test_while_nobody_has_it_there_is_nothing_to_take_back(app: Any) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from agentdbg.debugging.capabilities import is_complete
 from agentdbg.model.records import Step
 from agentdbg.store.protocols import RunSource, RunStore
 
@@ -189,13 +190,17 @@ class ComparedRun:
 
 
 def compare_runs(a: RunSource, b: RunSource, stop: Callable[[], bool], why: str = "") -> ComparedRun:
-    """Compare two runs.
+    """Compare two runs, each as far as it has come by now.
 
     Raises:
         Stopped: ``stop`` said so.
     """
     from agentdbg.compare.parting import part
 
+    for source in (a, b):
+        while not is_complete(source) and not stop():
+            if not source.poll():
+                break  # what is left is no whole record yet
     return ComparedRun(part(a, b, should_stop=stop), why)
 
 

@@ -27,6 +27,10 @@ class CannotEdit(Exception):
     """A step whose value cannot be edited; the message says why."""
 
 
+class NoJson(Exception):
+    """What was written is no JSON; the message says why."""
+
+
 class NoChange(Exception):
     """What was written is what is recorded."""
 
@@ -54,13 +58,13 @@ class Value:
         """The edits that turn it into what somebody wrote, the fewest places that do.
 
         Raises:
-            CannotEdit: That is no JSON.
+            NoJson: That is none.
             NoChange: It is the same.
         """
         try:
             after = loads_json(text.encode("utf-8", "surrogatepass"))
         except ValueError as problem:
-            raise CannotEdit(message("dialog.edits.no_json", why=str(problem))) from problem
+            raise NoJson(str(problem)) from problem
         before = loads_json(self.body)
         found = list(_changes((self.top,), before, after))
         if not found:

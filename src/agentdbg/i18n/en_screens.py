@@ -12,6 +12,7 @@ SCREENS: Final[dict[str, str]] = {
     "dialog.code.current": "as it lies on this machine now",
     "dialog.code.recorded": "the recorded commit with its changes",
     "dialog.edits": "edits",
+    "dialog.edits.again": "that is no JSON; {key} opens what you wrote: {why}",
     "dialog.edits.cannot": "step {step} cannot be edited: {why}",
     "dialog.edits.documents": "of step {step} one document can be edited: e, then {step}:documents[0].text=…",
     "dialog.edits.help": "e types one, E opens the value in the editor",

@@ -12,6 +12,7 @@ SCREENS: Final[dict[str, str]] = {
     "dialog.code.current": "本机上现在的代码",
     "dialog.code.recorded": "记录时的提交及其改动",
     "dialog.edits": "修改值",
+    "dialog.edits.again": "不是 JSON；按 {key} 重新打开你写的内容：{why}",
     "dialog.edits.cannot": "步骤 {step} 不能修改：{why}",
     "dialog.edits.documents": "步骤 {step} 可以修改一个文档：按 e，输入 {step}:documents[0].text=…",
     "dialog.edits.help": "e 输入一个，E 在编辑器中打开该值",

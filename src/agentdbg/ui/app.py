@@ -104,13 +104,14 @@ class AgentDbg(guard.GuardedApp, inherit_bindings=False):
         self.push_screen(screen)
         return ""
 
-    def open_side(self, run_id: str, against: str) -> str:
-        """Open two runs of the store side by side; what went wrong, in words, when that cannot be."""
+    def open_side(self, run_id: str, against: str, *, address: str = "") -> str:
+        """Open two runs side by side, the first by its address if it has one; what went wrong, in words."""
         from agentdbg.ui.screens.side import SideScreen
 
         try:
-            screen = SideScreen(Session(self.store.open(run_id)), against=against)
-        except Exception as error:  # one bad run must not take the list down
+            source = self.opener(address) if address else self.store.open(run_id)
+            screen = SideScreen(Session(source), against=against)
+        except Exception as error:  # one bad run must not take what is shown down
             return words_for(run_id, error)
         self.push_screen(screen)
         return ""

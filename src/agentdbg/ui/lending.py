@@ -44,14 +44,19 @@ def lent(app: App[object], *, interrupts: bool = False) -> Iterator[None]:
         SuspendNotSupported: There is no terminal to be given away.
     """
     global _lent
+    raised: BaseException | None = None
     with app.suspend(), _interrupts(signal.default_int_handler if interrupts else _ignored):
         _lent += 1
         try:
             yield
         except TakenBack:
             pass
+        except BaseException as problem:  # the app takes its terminal back from a block that ends as usual alone
+            raised = problem
         finally:
             _lent -= 1
+    if raised is not None:
+        raise raised
 
 
 def run_lent(app: App[object], command: Sequence[str]) -> int:

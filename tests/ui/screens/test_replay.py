@@ -197,6 +197,13 @@ async def test_a_value_is_edited_in_the_editor(lab: ReplayLab, tmp_path: Path, m
         monkeypatch.setenv("VISUAL", "true")
         await pilot.press("E")
         await until(pilot, lambda: "nothing was changed" in shown(app))
+        monkeypatch.setenv("VISUAL", "sh -c 'echo {,} > $0'")
+        await pilot.press("E")
+        await until(pilot, lambda: "that is no JSON" in shown(app) and "E opens what you wrote" in shown(app))
+        monkeypatch.setenv("VISUAL", f"sh -c 'cp $0 {tmp_path}/draft; echo 8 > $0'")
+        await pilot.press("E")
+        await until(pilot, lambda: "2:result=8" in shown(app))
+        assert (tmp_path / "draft").read_text() == "{,}\n"
 
 
 async def start_live(pilot: Pilot[None]) -> ReplayScreen:
@@ -290,6 +297,11 @@ async def test_what_ended_is_replayed_again_with_the_same_choices(lab: ReplayLab
         await until(pilot, lambda: screen.live.state == "over" and "r again" in shown(app))
         text = shown(app)
         assert "paid" in text and "What changed" in text and "11 of" not in text and "pause" not in text
+        place = lab.store / "runs" / "run-1"
+        place.rename(lab.store / "away")
+        await pilot.press("enter")
+        await until(pilot, lambda: "there is no" in shown(app))
+        (lab.store / "away").rename(place)
         await pilot.press("r")
         await until(pilot, lambda: isinstance(app.screen, PlanScreen) and app.screen._dialog.plan is not None)
         assert isinstance(app.screen, PlanScreen)

@@ -17,7 +17,7 @@ from agentdbg.debugging.modes import mode_spans
 from agentdbg.debugging.plan_pages import plan_document
 from agentdbg.debugging.replay_dialog import Prepared, ReplayDialog
 from agentdbg.debugging.replay_wish import Wish
-from agentdbg.debugging.value_edits import CannotEdit, NoChange, Value, value_of
+from agentdbg.debugging.value_edits import CannotEdit, NoChange, NoJson, Value, value_of
 from agentdbg.i18n.catalogue import message
 from agentdbg.ui.keymap import bindings_of
 from agentdbg.ui.messages import Planned
@@ -50,6 +50,7 @@ class PlanScreen(TwoPanes):
         super().__init__(ChoiceList(dialog, id="choices"), dialog)
         self._edit = edit
         self._handed_over = False
+        self._drafts: dict[int, str] = {}
 
     def compose(self) -> ComposeResult:
         """Status, choices, plan, prompt, keys."""
@@ -156,17 +157,25 @@ class PlanScreen(TwoPanes):
         try:
             dialog.source.index(None)
             value = value_of(dialog.source, dialog.source.steps()[dialog.wish.step - 1])
-            text, problem = edited(self.app, value.text)
-            if problem:
-                self.say(problem, Tone.WARN)
-                self._type_edit(value)
-            else:
-                edits = value.edits(text)
-                add = dialog.restore_with if value.restores else dialog.edit_with
-                self.do(partial(add, value.step, *edits))
-        except (CannotEdit, NoChange) as found:
-            words = message("dialog.edits.cannot", step=dialog.wish.step, why=str(found))
-            self.say(words if isinstance(found, CannotEdit) else str(found), Tone.WARN)
+        except (CannotEdit, OSError) as problem:
+            self.say(message("dialog.edits.cannot", step=dialog.wish.step, why=str(problem)), Tone.WARN)
+            return
+        text, problem_there = edited(self.app, self._drafts.pop(value.step, value.text))
+        if problem_there:
+            self.say(problem_there, Tone.WARN)
+            self._type_edit(value)
+        else:
+            self._take_edited(value, text)
+
+    def _take_edited(self, value: Value, text: str) -> None:
+        add = self._dialog.restore_with if value.restores else self._dialog.edit_with
+        try:
+            self.do(partial(add, value.step, *value.edits(text)))
+        except NoChange as found:
+            self.say(str(found), Tone.WARN)
+        except NoJson as problem:  # what somebody wrote is not lost over a comma
+            self._drafts[value.step] = text
+            self.say(message("dialog.edits.again", why=str(problem), key=self.key_of("plan.editor")), Tone.WARN)
 
     def _type_edit(self, value: Value) -> None:
         """Without an editor the value is typed."""
@@ -186,6 +195,12 @@ class PlanScreen(TwoPanes):
             self._list.move_cursor(dialog.row, tell=False)
             self.say(dialog.message, Tone.WARN)
         else:
+            try:
+                screen = ReplayScreen(dialog)
+            except Exception as problem:  # what was there when the plan was made is there no longer
+                self.say(message("dialog.obstacle", what=str(problem)), Tone.WARN)
+                self._replan()
+                return
             self._handed_over = True
             self.debugger.wishes[dialog.run_id] = dialog.wish
-            self.app.switch_screen(ReplayScreen(dialog))
+            self.app.switch_screen(screen)

@@ -15,7 +15,6 @@ from agentdbg.debugging.held_calls import EDITED, choices_in_words, value_text
 from agentdbg.debugging.modes import mode_spans
 from agentdbg.debugging.replay_dialog import ReplayDialog
 from agentdbg.debugging.replay_pages import live_document, state_spans
-from agentdbg.debugging.session import Session
 from agentdbg.i18n.catalogue import message
 from agentdbg.ui.copying import edited
 from agentdbg.ui.keymap import bindings_of
@@ -45,6 +44,7 @@ class ReplayScreen(TwoPanes):
         self._guard = dialog.wish.guard
         self._run_id = dialog.run_id
         self._leaving = False
+        self._drafts: dict[tuple[str, str], str] = {}
         self._seen: tuple[str, object] = ("", None)
 
     def on_mount(self) -> None:
@@ -162,13 +162,14 @@ class ReplayScreen(TwoPanes):
         if held is None or what not in held.choices:
             self.say(message("live.decide.not_offered", what=what))
             return
-        before = value_text(self.live.session, held, what)
-        text, problem = edited(self.app, before)
+        before, place = value_text(self.live.session, held, what), (held.call.id, what)
+        text, problem = edited(self.app, self._drafts.pop(place, before))
         if problem:
             self.say(f"{problem}; {message('live.decide.value', what=what)}", Tone.WARN)
         elif text == before:
             self.say(message("live.decide.unchanged"))
         else:
+            self._drafts[place] = text  # where it is not taken, the same again opens what was written
             self.do(partial(self.live.decide, f"{what}={text}"))
 
     def open_answer(self) -> None:
@@ -201,10 +202,10 @@ class ReplayScreen(TwoPanes):
         elif not self.live.published:
             self.say("there is no replayed run to look at")
         else:
-            from agentdbg.ui.screens.side import SideScreen
-
-            source = self.debugger.opener(str(self.live.recorded.root))
-            self.app.push_screen(SideScreen(Session(source), against=self.live.published))
+            at = str(self.live.recorded.root)
+            problem = self.debugger.open_side(self._run_id, self.live.published, address=at)
+            if problem:
+                self.say(problem, Tone.WARN)
 
     def again(self) -> None:
         """The dialog again, with the same choices."""
