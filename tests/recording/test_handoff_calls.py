@@ -57,7 +57,7 @@ desk()
 event, items, done = Closed(), queue.Queue(), cf.Future()
 for give in (lambda: 0, event.set, items.put, done.set_result):  # with no code of the program's around it
     _thread.start_new_thread(give, (7,) if give in (items.put, done.set_result) else ())
-print(event.wait(10), items.get(timeout=10), done.result(10), found)
+print(event.wait(10), items.get(timeout=10), done.result(10), sorted(found))
 last, late = threading.Event(), queue.Queue()
 atexit.register(lambda: print(last.is_set(), late.qsize()))
 atexit.register(last.set)
