@@ -9,7 +9,7 @@ from typing import Protocol
 
 from agentdbg.compare.first_difference import ABSENT, Difference, first_difference
 from agentdbg.model.canonical import dumps_json, loads_json
-from agentdbg.model.records import BodyRef, Json, Kind, Segment, Step, StepStatus
+from agentdbg.model.records import BodyRef, ErrorInfo, Json, Kind, Segment, Step, StepStatus
 from agentdbg.model.segments import Part, join_request
 from agentdbg.store.protocols import BodyMissing, RunSource
 
@@ -107,12 +107,17 @@ class StepJudge:
         """Compare how two calls ended that have both ended."""
         if a.status is not b.status:
             return divergence(a, "status", a.status.value, b.status.value, "result")
-        if a.error != b.error:
-            for path, left, right in _errors(a, b):
-                if not self._same.texts(left, right):
-                    return divergence(a, path, left or ABSENT, right or ABSENT, "result")
+        if a.error != b.error and (found := self.errors(a, "error", a.error, b.error)) is not None:
+            return found
         if not self._same.bodies(a.result, b.result):
             return self._bodies(a, a.result, b.result, "model_output" if a.kind is Kind.MODEL else "result")
+        return None
+
+    def errors(self, at: Step, where: str, a: ErrorInfo | None, b: ErrorInfo | None) -> Divergence | None:
+        """Compare two errors by class and message."""
+        for path, left, right in _errors(where, a, b):
+            if not self._same.texts(left, right):
+                return divergence(at, path, left or ABSENT, right or ABSENT, "result")
         return None
 
     def _facts(self, a: Step, b: Step) -> Iterator[tuple[str, str, str, str]]:
@@ -196,9 +201,9 @@ def _spawned(step: Step) -> str:
     return "" if fork is None else f"after {fork} events of its parent"
 
 
-def _errors(a: Step, b: Step) -> Iterator[tuple[str, str, str]]:
-    yield "error.type", a.error.type if a.error else "", b.error.type if b.error else ""
-    yield "error.message", a.error.message if a.error else "", b.error.message if b.error else ""
+def _errors(where: str, a: ErrorInfo | None, b: ErrorInfo | None) -> Iterator[tuple[str, str, str]]:
+    yield f"{where}.type", a.type if a else "", b.type if b else ""
+    yield f"{where}.message", a.message if a else "", b.message if b else ""
 
 
 def _reordered(expected: Json, got: Json) -> bool:

@@ -70,7 +70,7 @@ def compare(
     key = key or step_key
     for pair in pair_lanes(tree(met_steps(recorded.steps())), tree(met_steps(other.steps())), key, key):
         search.lanes(pair)
-    return search.result(_run_status(recorded, other) if not lost and not stopped else None)
+    return search.result(_run_end(recorded, other, judge) if not lost and not stopped else None)
 
 
 def end_of(recorded: RunSource, other: RunSource) -> str:
@@ -81,13 +81,16 @@ def end_of(recorded: RunSource, other: RunSource) -> str:
     return f"(the run ended with {error.type}{': ' if error.message else ''}{error.message})"
 
 
-def _run_status(recorded: RunSource, other: RunSource) -> Divergence | None:
-    """A run that waits for a person is not one that is done, although each of its steps may look alike."""
-    left, right = recorded.summary().status, other.summary().status
+def _run_end(recorded: RunSource, other: RunSource, judge: StepJudge) -> Divergence | None:
+    """A run may wait for a person, or end in another way or with another error, though each of its steps is alike."""
+    left, right = recorded.summary(), other.summary()
     steps = recorded.steps()
-    if left is right or not len(steps):
+    if not len(steps):
         return None
-    return divergence(steps[0], "run.status", left.value, right.value, "result")
+    at = steps[0] if steps[0].kind in ENCLOSING and len(steps) > 1 else steps[len(steps) - 1]
+    if left.status is not right.status:
+        return divergence(at, "run.status", left.status.value, right.status.value, "result")
+    return None if left.error is None or right.error is None else judge.errors(at, "run.error", left.error, right.error)
 
 
 def step_key(step: Step) -> tuple[Hashable, ...]:

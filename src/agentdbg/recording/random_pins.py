@@ -17,18 +17,17 @@ class NotedRandom(random.Random):
     """The module-level generator of ``random``, noting what it gives. State and numbers are those of its base."""
 
     def random(self) -> float:
+        value = _base_random(self)  # in a replay too, so that what the record does not have goes on from there
         if _current.get() is None:
-            return _base_random(self)
-        return cast(float, pins.note("random", 1, lambda: _base_random(self), pins.same, pins.same))
+            return value
+        return cast(float, pins.note("random", 1, lambda: value, pins.same, pins.same))
 
     def getrandbits(self, k: int, /) -> int:
+        value = _base_bits(self, k)
         if _current.get() is None:
-            return _base_bits(self, k)
+            return value
         return cast(
-            int,
-            pins.note(
-                f"getrandbits.{k}", 1, lambda: _base_bits(self, k), lambda frozen: int(cast(str, frozen), 16), hex
-            ),
+            int, pins.note(f"getrandbits.{k}", 1, lambda: value, lambda frozen: int(cast(str, frozen), 16), hex)
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
