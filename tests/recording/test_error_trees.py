@@ -51,6 +51,71 @@ def test_errors_inside_of_errors_are_made_again() -> None:
     assert not hasattr(made.args[0], "pool"), "what cannot be written down is left out"
 
 
+def raised(act: Any) -> Any:
+    try:
+        act()
+    except BaseException as error:
+        return error
+    raise AssertionError("nothing was raised")
+
+
+def from_another() -> None:
+    try:
+        {}["missing"]
+    except KeyError as problem:
+        raise Outer("gone") from problem
+
+
+def while_another_was_handled() -> None:
+    try:
+        {}["missing"]
+    except KeyError:
+        raise ValueError("gone")  # noqa: B904  # that is what is tested
+
+
+def hiding_another() -> None:
+    try:
+        {}["missing"]
+    except KeyError:
+        raise ValueError("gone") from None
+
+
+@pytest.mark.parametrize("act", [from_another, while_another_was_handled, hiding_another])
+def test_what_an_error_was_raised_from_is_made_again(act: Any) -> None:
+    error = raised(act)
+    made = through_the_record(error)
+    for end in ("__cause__", "__context__"):
+        assert repr(getattr(made, end)) == repr(getattr(error, end))
+    assert made.__suppress_context__ == error.__suppress_context__
+
+
+class OwnGroup(ExceptionGroup[Exception]):
+    """A group of the agent's own."""
+
+
+@pytest.mark.parametrize("kind", [ExceptionGroup, OwnGroup])
+def test_groups_of_errors_are_made_again(kind: Any) -> None:
+    error = kind("several", [ValueError("a"), ExceptionGroup("inner", [KeyError("b"), OSError(2, "No such file")])])
+    made = through_the_record(error)
+    assert (type(made), repr(made)) == (kind, repr(error))
+    assert made.exceptions[1].exceptions[1].errno == 2
+
+
+class InSlots(Exception):
+    """Keeps a member in a slot."""
+
+    __slots__ = ("code",)
+
+    def __init__(self, code: int) -> None:
+        self.code = code
+
+
+def test_members_in_slots_are_given_back() -> None:
+    assert through_the_record(InSlots(4)).code == 4
+    assert through_the_record(ImportError("no", name="module")).name == "module"
+    assert through_the_record(Outer(5, "no", "file")).filename == "file"
+
+
 @pytest.mark.parametrize(
     "error",
     [

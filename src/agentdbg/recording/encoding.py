@@ -8,7 +8,7 @@ from agentdbg.model.canonical import Unencodable, from_tree, tree_bytes, tree_of
 from agentdbg.model.hashing import sha256_hex
 from agentdbg.model.json_text import PLAIN, WITH_FLOATS, loads_json, plainness, text_of
 from agentdbg.model.typed import ONLY_MEMBERS
-from agentdbg.recording.error_trees import frozen
+from agentdbg.recording.error_trees import frozen, origins, set_apart
 from agentdbg.recording.interrupts import let_through
 from agentdbg.recording.validation_errors import is_validation_error, parts
 from agentdbg.redaction.gate import Gate
@@ -133,11 +133,11 @@ def error_message(error: BaseException) -> str:
 def error_members(error: BaseException, gate: Gate) -> dict[str, object]:
     """What an exception carries beside its arguments (``status_code``, ``body``), as far as it can be encoded whole."""
     try:
-        members = dict(vars(error))
+        members = {**vars(error), **set_apart(error)}
     except Exception as problem:
         let_through(problem)
         return {}
-    kept = {name: frozen(value) for name, value in members.items() if type(name) is str}
+    kept = {name: frozen(value) for name, value in members.items() if type(name) is str} | origins(error)
     return {name: value for name, value in kept.items() if not encode(value, gate).holes}
 
 

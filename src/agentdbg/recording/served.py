@@ -7,12 +7,12 @@ import sys
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from agentdbg.model.canonical import loads
 from agentdbg.recording import validation_errors
 from agentdbg.recording.calls import Made, ReplayStop, Served
-from agentdbg.recording.error_trees import thawed
+from agentdbg.recording.error_trees import CAUSE, CONTEXT, SUPPRESSES, is_slot, thawed
 from agentdbg.recording.revive import thaw
 from agentdbg.recording.validation_errors import is_validation_error
 
@@ -34,7 +34,7 @@ class ServedOutcome:
     def deliver(self) -> Any:
         """Return the recorded result, or raise the recorded error."""
         if self.served.error is not None:
-            raise rebuild_error(self.served.error)
+            raise_again(self.served.error)
         return None if self.served.result is None else self._thawed(loads(self.served.result))
 
     def _thawed(self, value: Any) -> Any:
@@ -52,7 +52,7 @@ class ServedOutcome:
         for item in record.get("items", []):
             yield self._thawed(item)
         if self.served.error is not None:
-            raise rebuild_error(self.served.error)
+            raise_again(self.served.error)
         returned = record.get("return")
         return None if returned is None else self._thawed(returned)
 
@@ -75,6 +75,36 @@ class MadeOutcome(ServedOutcome):
         yield from cast("Iterable[Any]", self.deliver() or ())
 
 
+def raise_again(error: Mapping[str, Any]) -> NoReturn:
+    """Raise the recorded exception, from what it was raised from; what is handled here meanwhile is not that."""
+    handled = sys.exception()
+    made = rebuild_error(error)
+    context = made.__context__
+    if context is None or handled is None:
+        raise made
+    suppresses = made.__suppress_context__
+    try:
+        raise made
+    except BaseException:
+        made.__context__ = _ending_in(handled, context)
+        made.__suppress_context__ = suppresses
+        raise
+
+
+def _ending_in(handled: BaseException, context: BaseException) -> BaseException:
+    """What the tool handled; where that came about while the agent handled an error, with the agent's own object."""
+    found: BaseException | None = context
+    before: BaseException | None = None
+    while found is not None and not (type(found) is type(handled) and found.args == handled.args):
+        before, found = found, found.__context__
+    if found is None:
+        return context
+    if before is None:
+        return handled
+    before.__context__ = handled
+    return context
+
+
 def rebuild_error(error: Mapping[str, Any]) -> BaseException:
     """Make the recorded exception again, without importing anything and without running code of the agent's.
 
@@ -87,13 +117,28 @@ def rebuild_error(error: Mapping[str, Any]) -> BaseException:
     made = _constructed(kind, values) or _filled(kind, values)
     state = error.get("state")
     if isinstance(state, dict):
-        members = {name: thawed(value, rebuild_error) for name, value in state.items()}
-        for name in ("errno", "strerror") if isinstance(made, OSError) else ():
-            if members.get(name) is not None:  # no members of the object, and not set by every constructor
-                setattr(made, name, members.pop(name))
-        with suppress(Exception):  # a class that keeps no members, or other ones now
-            vars(made).update(members)
+        _restore(made, {name: thawed(value, rebuild_error) for name, value in state.items()})
     return made
+
+
+def _restore(made: BaseException, members: dict[str, object]) -> None:
+    """Give an exception the members that it had beside its arguments."""
+    cause, context = members.pop(CAUSE, None), members.pop(CONTEXT, None)
+    suppresses = members.pop(SUPPRESSES, False)
+    for name in ("errno", "strerror") if isinstance(made, OSError) else ():
+        if members.get(name) is not None:  # no members of the object, and not set by every constructor
+            setattr(made, name, members.pop(name))
+    for name in [name for name in members if is_slot(type(made), name)]:
+        with suppress(Exception):  # another class now
+            setattr(made, name, members.pop(name))
+    with suppress(Exception):  # a class that keeps no members, or other ones now
+        vars(made).update(members)
+    if isinstance(cause, BaseException):
+        made.__cause__ = made.__context__ = cause
+    if isinstance(context, BaseException):
+        made.__context__ = context
+    if suppresses is True:
+        made.__suppress_context__ = True
 
 
 def _constructed(kind: type[BaseException], arguments: tuple[object, ...]) -> BaseException | None:
@@ -109,6 +154,10 @@ def _constructed(kind: type[BaseException], arguments: tuple[object, ...]) -> Ba
 
 
 def _filled(kind: type[BaseException], arguments: tuple[object, ...]) -> BaseException:
+    if issubclass(kind, BaseExceptionGroup):
+        with suppress(TypeError, ValueError):  # what it was made of is no group any more
+            return cast(BaseException, kind.__new__(kind, *cast(tuple[Any, ...], arguments)))
+        kind = RecordedError
     made = kind.__new__(kind)
     made.args = arguments
     return made
