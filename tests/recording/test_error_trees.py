@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import Any
 
 import pytest
@@ -61,21 +62,21 @@ def raised(act: Any) -> Any:
 
 def from_another() -> None:
     try:
-        {}["missing"]
+        os.environ["AGENTDBG_MISSING"]
     except KeyError as problem:
         raise Outer("gone") from problem
 
 
 def while_another_was_handled() -> None:
     try:
-        {}["missing"]
+        os.environ["AGENTDBG_MISSING"]
     except KeyError:
         raise ValueError("gone")  # noqa: B904  # that is what is tested
 
 
 def hiding_another() -> None:
     try:
-        {}["missing"]
+        os.environ["AGENTDBG_MISSING"]
     except KeyError:
         raise ValueError("gone") from None
 
