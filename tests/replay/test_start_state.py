@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -136,8 +137,9 @@ def test_directories_and_links_are_put_back_too(lab: ReplayLab) -> None:
 
 
 @needs_kernel_layers
-def test_a_directory_that_was_moved_is_named(lab: ReplayLab) -> None:
+def test_a_moved_directory_that_cannot_be_kept_is_named(lab: ReplayLab) -> None:
     (lab.outside / "d").mkdir()
+    os.mkfifo(lab.outside / "d" / "pipe")
     (lab.outside / "d" / "file").write_text("x")
     deed = "os.rename(OUTSIDE + '/d', OUTSIDE + '/e')"
     before, after = DIRECTORIES.index("    look(s"), DIRECTORIES.index("    return look(s")
@@ -146,3 +148,42 @@ def test_a_directory_that_was_moved_is_named(lab: ReplayLab) -> None:
     outcome = lab.replay(guard="auto")
     assert outcome.verdict == "diverged", outcome.reason
     assert any("start state not recorded" in note and note.endswith("/d") for note in outcome.notes)
+
+
+HANDLED = """\
+import os, sys
+import agentdbg
+
+os.chdir(os.environ["OUTSIDE"])
+
+def seen(*names):
+    agentdbg.checkpoint("seen", {name: os.path.lexists(name) and os.readlink(name) if os.path.islink(name)
+                                 else [os.stat(name).st_mode, os.path.isdir(name) or os.stat(name).st_mtime_ns]
+                                 if os.path.exists(name) else None for name in names})
+
+@agentdbg.agent
+def run(order):
+    seen("link", "moved", "moved/within/file", "new", "file", "twin")
+    os.unlink("link"); open("link", "w").close()
+    os.rename("moved", "new"); open("new/within/file", "a").write("more")
+    os.chmod("file", 0o600); os.utime("file", (1, 1))
+    os.link("file", "twin"); open("twin", "a").write("more")
+    seen("new")
+    agentdbg.checkpoint("read", {"file": open("file").read()})
+
+if __name__ == "__main__":
+    run("o-1")
+"""
+
+
+@needs_kernel_layers
+def test_links_moved_directories_permissions_and_times_are_put_back(lab: ReplayLab) -> None:
+    (lab.outside / "link").symlink_to("nowhere")
+    (lab.outside / "moved" / "within").mkdir(parents=True)
+    (lab.outside / "moved" / "within" / "file").write_text("inside")
+    (lab.outside / "file").write_text("own")
+    lab.record(HANDLED)
+    shutil.copytree(lab.outside / "new", lab.outside / "moved", dirs_exist_ok=True)  # somebody has put it back
+    outcome = lab.replay(guard="auto")
+    assert outcome.verdict == "identical", outcome.reason
+    assert not outcome.notes

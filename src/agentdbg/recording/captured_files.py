@@ -13,7 +13,7 @@ import os
 import re
 import stat
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -35,6 +35,8 @@ MOST_SEEN = 100_000
 MOST_WAITING = 200
 MAX_WAITING = 16 * 1024 * 1024
 """Bytes of content that a process keeps for a run that has not begun."""
+MOST_MOVED, MAX_MOVED = 500, 16 * 1024 * 1024
+"""Entries, and bytes, of a directory that is moved with what is in it."""
 COMPANIONS = ("-wal", "-journal")
 _PLACES = ("/proc/", "/sys/", "/dev/", "/usr/share/", "/usr/lib/", "/etc/ssl/", "/etc/pki/", "/etc/ca-certificates")
 _SECRET = re.compile(
@@ -53,6 +55,9 @@ class Found:
         data: Its bytes, where they may be kept.
         digest: SHA-256 in hex; keyed where the file is likely to be a secret.
         directory: It is none.
+        whole: What is in the directory is told too.
+        link: Where a symbolic link leads.
+        status: Its permissions and time of change.
     """
 
     size: int
@@ -62,6 +67,9 @@ class Found:
     absent: bool = False
     directory: bool = False
     problem: str = ""
+    whole: bool = False
+    link: str = ""
+    status: os.stat_result | None = None
 
 
 class CapturedFiles:
@@ -80,6 +88,7 @@ class CapturedFiles:
         self._held: set[object] = set()
         self._read: dict[tuple[object, ...], Found] = {}
         self._bytes = 0
+        self._linked: dict[str, str] = {}
 
     def interesting(self, path: object) -> bool:
         """Whether a file that is opened for reading may be material of a run. Quick: most files are the library's."""
@@ -109,22 +118,38 @@ class CapturedFiles:
 
     def before_write(self, path: str, run: RunRecording | None, scope: Scope | None, *, moves: bool = False) -> None:
         """A file is about to be written or taken away, a directory made, taken away or moved: how it is now."""
+        if (original := self._linked.pop(path, None)) is not None:
+            self.before_write(original, run, scope)
         if run is not None and path in run.effects.seen_files:
             return
-        status = _status(path)
-        is_directory = status is not None and stat.S_ISDIR(status.st_mode)
-        if (status is not None and not is_directory and not stat.S_ISREG(status.st_mode)) or self._is_ignored(path):
+        if self._is_ignored(path):
             return
-        look = partial(self._state, path, status)
-        if is_directory:
-            look = (
-                partial(Found, 0, problem="a directory, with what is in it")
-                if moves
-                else partial(Found, 0, directory=True)
-            )
-        elif self._is_held(path, status):
-            look = partial(Found, 0, problem="it was open before")
+        link, status = _link(path), _status(path)
+        if link is not None:
+            self._tell("write", path, partial(Found, 0, link=link), run, scope, path)
+        elif status is not None and stat.S_ISDIR(status.st_mode):
+            self._before_change(path, run, scope, moves=moves)
+        elif status is None or stat.S_ISREG(status.st_mode):
+            held = partial(Found, 0, problem="it was open before")
+            look = held if self._is_held(path, status) else partial(self._state, path, status)
+            self._tell("write", path, look, run, scope, path)
+
+    def before_link(self, path: str, link: str, run: RunRecording | None, scope: Scope | None) -> None:
+        """A file is about to get a second name: who writes under that changes the file."""
+        self.before_write(link, run, scope)
+        if len(self._linked) < MOST_SEEN:
+            self._linked[link] = path
+
+    def _before_change(self, path: str, run: RunRecording | None, scope: Scope | None, *, moves: bool) -> None:
+        """A directory is about to be taken away, or moved with what is in it."""
+        inside = _tree(path) if moves else []
+        if inside is None:
+            look = partial(Found, 0, problem="a directory, with what is in it")
+        else:
+            look = partial(Found, 0, directory=True, whole=moves)
         self._tell("write", path, look, run, scope, path)
+        for each in inside or ():
+            self.before_write(each, run, scope)
 
     def before_connect(self, path: str, run: RunRecording | None, scope: Scope | None) -> None:
         """A database is about to be opened: how it and its journals are now, if no connection holds it."""
@@ -211,10 +236,15 @@ class CapturedFiles:
             members["problem"] = found.problem
         elif found.absent or found.directory:
             members["absent" if found.absent else "directory"] = True
+            members |= {"whole": True} if found.whole else {}
+        elif found.link:
+            members["link"] = run.gate.text(self._recorder.neutral(found.link))
         else:
             members |= {"size": found.size, "sha256": found.digest}
         if found.keyed:
             members["keyed"] = True
+        if mode == "write" and found.status is not None:
+            members |= {"permissions": stat.S_IMODE(found.status.st_mode), "modified_ns": found.status.st_mtime_ns}
         if found.data is not None:
             self._put_content(run, scope, shown, mode, found.data, members)
         run.event(scope, "file", members)
@@ -243,7 +273,9 @@ class CapturedFiles:
         return found
 
     def _state(self, path: str, status: os.stat_result | None) -> Found:
-        return Found(0, absent=True) if status is None else self._look(path, status, MAX_STATE)
+        if status is None:
+            return Found(0, absent=True)
+        return replace(self._look(path, status, MAX_STATE), status=status)
 
     def _look(self, path: str, status: os.stat_result, content: int) -> Found:
         """Read a file, as it is."""
@@ -281,6 +313,34 @@ def _content(path: str) -> bytes:
         return b"".join(parts)
     finally:
         os.close(descriptor)
+
+
+def _link(path: str) -> str | None:
+    """Where a symbolic link leads; ``None`` of everything else."""
+    try:
+        return os.readlink(path)
+    except (OSError, ValueError):
+        return None
+
+
+def _tree(folder: str) -> list[str] | None:
+    """What is in a directory, outer things first; ``None`` when it is too much, or nothing that can be kept."""
+    found: list[str] = []
+    size = 0
+    for place, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            path = os.path.join(place, name)
+            try:
+                status = os.lstat(path)
+            except OSError:
+                return None
+            if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode) or stat.S_ISLNK(status.st_mode)):
+                return None
+            size += status.st_size if stat.S_ISREG(status.st_mode) else 0
+            if len(found) >= MOST_MOVED or size > MAX_MOVED:
+                return None
+            found.append(path)
+    return found
 
 
 def _status(path: object) -> os.stat_result | None:

@@ -47,7 +47,7 @@ _LEFT_OUT = frozenset(("socket.bind", "socket.getaddrinfo", "socket.gethostbynam
 _HELPERS = ("multiprocessing.resource_tracker", "multiprocessing.forkserver")
 _ASKS_MACHINE = {"uname -p": "platform", "/sbin/ldconfig -p": "ctypes.util"}  # as SDKs do when they are imported
 _TAKES_CONTENT = frozenset(("open", "os.remove", "os.rename", "os.truncate", "os.mkdir", "os.rmdir", "os.symlink",
-                            "os.link"))  # fmt: skip
+                            "os.link", "os.chmod", "os.utime"))  # fmt: skip
 _SIGNALLERS = (f"{os.sep}subprocess.py", f"{os.sep}base_subprocess.py", f"{os.sep}popen_fork.py")
 
 
@@ -268,8 +268,11 @@ def _wrote(event: str, detail: str, paths: list[str]) -> None:
     weight = state.temporary.weight(paths)
     _be_ready()
     if state.files is not None and not weight and event in _TAKES_CONTENT:
-        for path in paths[-1:] if event == "os.link" else paths:
-            state.files.before_write(path, *_standing(), moves=event == "os.rename")
+        if event == "os.link" and len(paths) == 2:
+            state.files.before_link(paths[0], paths[1], *_standing())
+        else:
+            for path in paths:
+                state.files.before_write(path, *_standing(), moves=event == "os.rename")
     _saw(event, detail, frame, FILE, weight)
 
 

@@ -163,20 +163,39 @@ def _put_start_files(files: Sequence[Mapping[str, Any]], folders: Sequence[str])
     """Make the files that the agent changed what they were when it first did, inside the views alone."""
     for told in files:
         path, content = str(told["path"]), told.get("content")
-        is_folder = bool(told.get("directory"))
+        is_folder, link = bool(told.get("directory")), told.get("link")
         entry = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
-        is_taken_away = content is None and not is_folder and os.path.islink(entry)
-        if not _is_below(entry, folders) or not (is_taken_away or _is_below(os.path.realpath(entry), folders)):
+        only_entry = link is not None or (content is None and not is_folder and os.path.islink(entry))
+        if not _is_below(entry, folders) or not (only_entry or _is_below(os.path.realpath(entry), folders)):
             continue  # a link leads out of them
         with suppress(OSError):  # a directory that has gone: the agent will say so itself, as it would have
             if is_folder:
+                if told.get("whole"):  # one that holds nothing of the user's can be moved in a view
+                    _take_away(entry)
                 os.makedirs(entry, exist_ok=True)
+            elif link is not None:
+                _take_away(entry)
+                os.symlink(link, entry)
             elif content is not None:
+                if os.path.islink(entry) or not (os.path.isfile(entry) and os.access(entry, os.W_OK)):
+                    _take_away(entry)
                 shutil.copyfile(content, entry)
-            elif os.path.isdir(entry) and not os.path.islink(entry):
-                shutil.rmtree(entry)
+                _set_status(entry, told.get("about"))
             else:
-                os.unlink(entry)
+                _take_away(entry)
+
+
+def _take_away(entry: str) -> None:
+    if os.path.isdir(entry) and not os.path.islink(entry):
+        shutil.rmtree(entry)
+    elif os.path.lexists(entry):
+        os.unlink(entry)
+
+
+def _set_status(entry: str, about: Sequence[int] | None) -> None:
+    if about is not None:
+        os.chmod(entry, about[0])
+        os.utime(entry, ns=(about[1], about[1]))
 
 
 def _is_below(path: str, folders: Sequence[str]) -> bool:

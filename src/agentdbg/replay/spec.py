@@ -101,8 +101,7 @@ def _layers(start: StartState | None, scratch: Path, box: Mapping[str, object] |
     """What the kernel layers are put in place with."""
     if start is None:
         return {"kernel": False, "views": [], "start_files": []}
-    files: list[dict[str, object]] = [{"path": path, "directory": True} for path in start.folders]
-    files += [{"path": path, "content": content} for path, content in start.files.items()]
+    files = start.entries()
     place = tempfile.gettempdir()
     usual = {"folder": os.path.realpath(place), "path": place, "variable": os.environ.get("TMPDIR")}
     views = _views(start, scratch) if box is None else []

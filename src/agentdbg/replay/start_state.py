@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from agentdbg.compare.unseen import unseen_in
@@ -25,12 +25,28 @@ class StartState:
     files: Path to the scratch file with its content, or to ``None`` where there was no such file or directory.
     problems: What could not be put back, in words.
     folders: Directories that were there.
+    whole: Those of them of which everything that was in them is known.
+    links: Symbolic links that were there, and where they led.
+    about: Permissions and time of change of files, by path.
     """
 
     views: tuple[str, ...]
     files: Mapping[str, str | None]
     problems: tuple[str, ...]
     folders: tuple[str, ...] = ()
+    whole: frozenset[str] = frozenset()
+    links: Mapping[str, str] = field(default_factory=dict)
+    about: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+
+    def entries(self) -> list[dict[str, object]]:
+        """Everything that is put back, in its order."""
+        found: list[dict[str, object]] = [
+            {"path": path, "directory": True, "whole": path in self.whole} for path in self.folders
+        ]
+        found += [
+            {"path": path, "content": content, "about": self.about.get(path)} for path, content in self.files.items()
+        ]
+        return found + [{"path": path, "link": target} for path, target in self.links.items()]
 
 
 def start_state(source: DirectoryRunSource, cwd: str, scratch: Path) -> StartState:
@@ -43,37 +59,68 @@ def start_state(source: DirectoryRunSource, cwd: str, scratch: Path) -> StartSta
     """
     roots = roots_of(source.summary())
     (scratch / "start").mkdir(mode=0o700, exist_ok=True)
-    files: dict[str, str | None] = {}
-    problems: list[str] = []
-    folders: list[str] = []
+    found = _Found()
     for number, event in enumerate(source.extra_events("file")):
         members = event.members
-        if members.get("mode") != "write":
-            continue
         path = _expanded(str(members.get("path", "")), roots)
-        if not os.path.isabs(path) or path in files:
-            continue
+        if members.get("mode") == "write" and os.path.isabs(path) and not found.has(path):
+            found.take(path, members, source, roots, scratch / "start" / str(number))
+    views = _views(cwd, [*found.files, *found.folders, *found.links])
+    files = {**dict.fromkeys(_temporary(source, roots)), **found.files}
+    whole = frozenset(found.whole)
+    return StartState(views, files, tuple(found.problems), tuple(found.folders), whole, found.links, found.about)
+
+
+class _Found:
+    """What the record says of one file or directory after the other."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, str | None] = {}
+        self.folders: list[str] = []
+        self.whole: list[str] = []
+        self.links: dict[str, str] = {}
+        self.about: dict[str, tuple[int, int]] = {}
+        self.problems: list[str] = []
+
+    def has(self, path: str) -> bool:
+        """Whether it is known how something was at first."""
+        return path in self.files or path in self.links or path in self.folders
+
+    def take(
+        self,
+        path: str,
+        members: Mapping[str, object],
+        source: DirectoryRunSource,
+        roots: Mapping[str, str],
+        place: Path,
+    ) -> None:
+        """Read one event."""
         if members.get("directory"):
-            folders.append(path)
-            continue
-        if members.get("absent"):
-            files[path] = None
-            continue
-        ref = ref_from(members.get("body"))
-        try:
-            data = source.body(ref) if ref is not None else None
-        except BodyMissing:
-            data = None
-        if data is None:
-            problems.append(f"start state not recorded: {path}")
-            continue
-        if members.get("redacted"):
-            problems.append(f"start state is redacted: {path}")
-        place = scratch / "start" / str(number)
-        place.write_bytes(data)
-        files[path] = str(place)
-    views = _views(cwd, [*files, *folders])
-    return StartState(views, {**dict.fromkeys(_temporary(source, roots)), **files}, tuple(problems), tuple(folders))
+            self.folders.append(path)
+            if members.get("whole"):
+                self.whole.append(path)
+        elif members.get("absent"):
+            self.files[path] = None
+        elif isinstance(link := members.get("link"), str):
+            self.links[path] = _expanded(link, roots)
+        elif (data := _content(source, members)) is None:
+            self.problems.append(f"start state not recorded: {path}")
+        else:
+            if members.get("redacted"):
+                self.problems.append(f"start state is redacted: {path}")
+            place.write_bytes(data)
+            self.files[path] = str(place)
+            permissions, modified = members.get("permissions"), members.get("modified_ns")
+            if isinstance(permissions, int) and isinstance(modified, int):
+                self.about[path] = (permissions & 0o777, modified)
+
+
+def _content(source: DirectoryRunSource, members: Mapping[str, object]) -> bytes | None:
+    ref = ref_from(members.get("body"))
+    try:
+        return source.body(ref) if ref is not None else None
+    except BodyMissing:
+        return None
 
 
 def _temporary(source: DirectoryRunSource, roots: Mapping[str, str]) -> list[str]:
