@@ -47,7 +47,7 @@ class Seam(NamedTuple):
 
 def hooked(original: Callable[..., Any], seam: Seam) -> Callable[..., Any]:
     """A method that hands something over."""
-    mine, loops, marked = seam.mine, seam.loops, seam.marked
+    what, mine, asks, loops, marked = seam.what, seam.mine, seam.asks, seam.loops, seam.marked
 
     @functools.wraps(original)
     def method(self: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -59,12 +59,28 @@ def hooked(original: Callable[..., Any], seam: Seam) -> Callable[..., Any]:
             return original(self, *args, **kwargs)
         if mine is not None and not mine(self):
             return _unnoticed(original, self, args, kwargs)
+        if asks and state.keeper is None:
+            return _asked(place, what, original, self, args, kwargs)
         try:
             return _through(place, seam, original, self, args, kwargs)
         finally:
             del self, args, kwargs  # as the originals do: an error's traceback shall not hold what holds the error
 
     return method
+
+
+def _asked(
+    place: Place, what: str, original: Callable[..., Any], owner: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> Any:
+    """It is asked for, which does nothing. An object of the program's own for an answer is not looked at."""
+    value: object = None
+    try:
+        local.busy = True
+        value = original(owner, *args, **kwargs)
+        return value
+    finally:
+        local.busy = False
+        place.note(what, False if value is False else None)
 
 
 def _unnoticed(original: Callable[..., Any], owner: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
@@ -97,8 +113,7 @@ def _through(
         if seam.gives:
             place.note(seam.what)
         elif seam.within:
-            note = safely(place.scope, partial(place.notes.made, place.lane, seam.what))
-            local.within = None if note is None else (place.notes, note)
+            local.within = place.notes, place.notes.made(place.lane, seam.what)
         if turn is not None and seam.asks:
             value = not turn.in_vain
         elif turn is not None and turn.in_vain and seam.again is not None:

@@ -52,7 +52,7 @@ class Notes:
     def __init__(self) -> None:
         self.closed = False
         self._lock = threading.RLock()
-        self._waiting: deque[list[object]] = deque()
+        self._waiting: deque[list[Any]] = deque()
         self._left = MOST
         self._made: dict[str, int] = {}
 
@@ -65,44 +65,43 @@ class Notes:
     def add(self, lane: str, what: str, value: object = None) -> None:
         """Something was handed over; the same poll again and again is one note."""
         with self._lock:
-            if self._is_full():
-                return
-            last = self._waiting[-1] if self._waiting else None
-            if last is not None and last[1] == what and last[0] == lane and last[2] == value:
-                last[3] = cast(int, last[3]) + 1
-                return
-            self.keep([lane, what, value, 1])
+            waiting = self._waiting
+            if waiting:
+                last = waiting[-1]
+                if last[1] == what and last[2] == value and last[0] == lane:
+                    last[3] += 1
+                    return
+            self.keep(self.made(lane, what, value))
 
-    def made(self, lane: str, what: str) -> list[object]:
+    def made(self, lane: str, what: str, value: object = None) -> list[Any]:
         """A note to be kept later on, where nothing may be made: under a lock of the program's. What is made may set
         off the garbage collection, and what that calls may want the lock."""
-        with self._lock:
-            self._is_full()
-        return [lane, what, None, 1]
+        if len(self._waiting) >= MOST_WAITING or self._left <= 0:
+            with self._lock:
+                self._are_too_many()
+        return [lane, what, value, 1]
 
-    def keep(self, note: list[object]) -> None:
+    def keep(self, note: list[Any]) -> None:
         """Keep a note. Takes no lock, for which something is made, too."""
         if not self.closed:
             self._left -= 1
             self._waiting.append(note)
 
-    def _is_full(self) -> bool:
-        if not self.closed and (len(self._waiting) >= MOST_WAITING or self._left <= 0):
-            before, found = len(self._waiting), self._taken()
-            self._waiting.extendleft(reversed(found))
-            self._left += before - len(found)
-            if len(found) > MOST_WAITING // 2 or self._left <= 0:
-                self.closed = True
-                self._waiting.append(["", CUT, None, 1])
-        return self.closed
+    def _are_too_many(self) -> None:
+        before, found = len(self._waiting), self._taken()
+        self._waiting.extendleft(reversed(found))
+        self._left += before - len(found)
+        if not self.closed and (len(found) > MOST_WAITING // 2 or self._left <= 0):
+            self.closed = True
+            self._waiting.append(["", CUT, None, 1])
 
-    def _taken(self) -> list[list[object]]:
+    def _taken(self) -> list[list[Any]]:
         """What waits, taken from there; equal notes in a row are one."""
-        found: list[list[object]] = []
+        found: list[list[Any]] = []
         for _ in range(len(self._waiting)):
             note = self._waiting.popleft()
             if found and found[-1][:3] == note[:3]:
-                found[-1][3] = cast(int, found[-1][3]) + cast(int, note[3])
+                found[-1][3] += note[3]
             else:
                 found.append(note)
         return found
@@ -314,14 +313,24 @@ def place_of(owner: object = None, *, loops: bool = False) -> Place | None:
     if local.busy:
         return None
     try:
-        name: object = sys._getframe(2).f_globals.get("__name__")
-    except ValueError:
-        name = ""  # called by the interpreter itself: at exit, or as all that a thread does
-    try:
-        return _place_of(here, _is_aside(name, loops))
+        place = place_at(here)
+        if place is None or _is_aside(_caller(3), loops):
+            return None
+        events: Any = sys.modules.get("asyncio.events")
+        if events is not None and events._get_running_loop() is not None:
+            return Place(place.notes, place.lane + IN_LOOP, place.scope)
+        return place
     except Exception as error:
         fault(here, error)
         return None
+
+
+def _caller(depth: int) -> object:
+    """Name of the module whose code has called; there is none where the interpreter did, at its exit say."""
+    try:
+        return sys._getframe(depth).f_globals.get("__name__")
+    except ValueError:
+        return ""
 
 
 @lru_cache(256)
@@ -330,19 +339,9 @@ def _is_aside(name: object, loops: bool) -> bool:
     return str(name).startswith(_OURS) or (not loops and str(name).startswith("asyncio."))
 
 
-def _place_of(here: Scope, aside: bool) -> Place | None:
-    place = place_at(here)
-    if place is None or aside:
-        return None
-    events: Any = sys.modules.get("asyncio.events")
-    if events is not None and events._get_running_loop() is not None:
-        return place._replace(lane=place.lane + IN_LOOP)
-    return place
-
-
 def place_at(scope: Scope) -> Place | None:
     """The place of a scope; ``None`` where hand-offs are not noted."""
-    here = settled(scope)
+    here = scope if type(scope) is scopes.Scope else settled(scope)
     if here is None or here.inside_tool or here.inside_http or sys.is_finalizing():
         return None  # at the interpreter's end a thread may have died with the lock of the notes
     notes = here.run.handoffs
