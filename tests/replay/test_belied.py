@@ -68,3 +68,25 @@ def effect_port(lab: RegressionLab) -> int:
     """Of the server that is no model's."""
     assert lab.server is not None
     return lab.server.port
+
+
+@pytest.mark.wide
+def test_a_tool_that_is_declared_otherwise_by_now_is_named(lab: RegressionLab) -> None:
+    lab.record(PROGRAM.replace("OTHER", repr(f"http://127.0.0.1:{lab.world.port}")))
+    text = lab.program.read_text(encoding="utf-8").replace("v1", "v2")
+    before = 'effect="write", dry_run=pretend'
+    lab.program.write_text(text.replace(before, 'effect="read"').replace("/save", "/v1/search"), encoding="utf-8")
+    outcome = lab.regress()
+    assert "save ran as declared now, read: it was declared write when recorded" in outcome.notes
+
+
+@pytest.mark.wide
+def test_what_a_replay_stopped_is_no_drift(lab: RegressionLab) -> None:
+    other = f"http://127.0.0.1:{effect_port(lab)}"
+    lab.record(PROGRAM.replace("OTHER", repr(other)))
+    text = lab.program.read_text(encoding="utf-8").replace("v1", "v2")
+    lab.program.write_text(text.replace("httpx.get(", "httpx.delete("), encoding="utf-8")
+    elsewhere, lab.server = lab.server, None
+    outcome = lab.regress()
+    lab.server = elsewhere
+    assert (outcome.verdict, outcome.drift) == ("refused", ()), outcome.reason

@@ -14,6 +14,7 @@ from agentdbg.recording.active import ActiveCall
 from agentdbg.recording.agent_calls import RootCall
 from agentdbg.recording.calls import ReplayStop
 from agentdbg.recording.entry_point import framework_entry
+from agentdbg.recording.frameworks import mcp_annotations
 from agentdbg.recording.openers import REGISTRY
 from agentdbg.recording.process import Recorder, recorder
 from agentdbg.recording.run import RunRecording
@@ -38,12 +39,14 @@ class ToolDescription:
         arguments: By parameter name, without what the framework injects.
         effect: ``none``, ``read``, ``write``, ``external``, or ``None`` when nobody declared one.
         attrs: Further facts, encodable (the model's call id: ``call_id``).
+        served_only: It is done by a server that no replay reaches.
     """
 
     name: str
     arguments: Mapping[str, Any]
     effect: str | None = None
     attrs: Mapping[str, object] = field(default_factory=dict)
+    served_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +111,8 @@ class FrameworkTool:
         if step.call is not None:
             asked_as = described.attrs.get("call_id")
             call_id = asked_as if isinstance(asked_as, str) else None
-            step.call = replace(step.call, given=described.arguments, call_id=call_id)
+            far = described.served_only or mcp_annotations.has_listed(described.name)
+            step.call = replace(step.call, given=described.arguments, call_id=call_id, served_only=far)
         inside = scope.below(step.id, tool=True)._replace(tool_name=described.name)
         return ActiveCall(found, scope, step, inside, self._codec)
 

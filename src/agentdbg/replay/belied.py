@@ -50,6 +50,21 @@ def spoken(replayed: RunSource, told: Sequence[dict[str, Any]]) -> Iterator[str]
         yield f"{name} spoke to {each.get('address')} in no HTTP: what it did there is not known"
 
 
+def redeclared(recorded: RunSource, replayed: RunSource) -> Iterator[str]:
+    """A note for each tool that ran as one without effects and was declared to have some when it was recorded."""
+    before = {
+        step.name: step.effect
+        for step in recorded.steps()
+        if step.kind is Kind.TOOL and step.attrs.get("effect_declared") is not False
+    }
+    for step in replayed.steps():
+        was = before.get(step.name)
+        if step.kind is not Kind.TOOL or "served_from" in step.attrs or step.effect not in _HARMLESS:
+            continue
+        if was is not None and was not in _HARMLESS and step.effect is not None:
+            yield f"{step.name} ran as declared now, {step.effect.value}: it was declared {was.value} when recorded"
+
+
 def _finding(tool: Step, what: str) -> dict[str, object]:
     return {"step": tool.n, "name": tool.name, "key": None, "deed": "live", "reason": f"{what}: it was let through"}
 
@@ -62,4 +77,4 @@ def _role(tool: Step) -> str:
     return f"declared {tool.effect.value}" if tool.effect is not None and tool.effect in _HARMLESS else ""
 
 
-__all__ = ["belied", "spoken"]
+__all__ = ["belied", "redeclared", "spoken"]

@@ -184,7 +184,7 @@ class Doing:
             return self._maker(call, decided, "dry_run", awaits=awaits)
         if deed is Deed.ASK:
             return self._asked(call, decided, awaits=awaits)
-        if decided.case.inside and call.kind is Kind.HTTP:
+        if decided.case.inside and call.kind is Kind.HTTP and not call.served_only:
             self.stop("http.request", call.name)
         raise CallRefused(f"agentdbg: {call.name} is not run in a regression replay: {decided.ruling.reason}")
 
@@ -289,7 +289,8 @@ def choices_for(decided: Decided) -> list[str]:
     """What a person may decide of a call that is held, beside letting it go on."""
     case, there = decided.case, decided.recorded
     choices = []
-    if case.kind is Kind.MODEL or (case.kind is not Kind.APPROVAL and case.effect in (Effect.NONE, Effect.READ)):
+    harmless = case.kind is not Kind.APPROVAL and case.effect in (Effect.NONE, Effect.READ) and not case.served_only
+    if case.kind is Kind.MODEL or harmless:
         choices.append("live")
     if there is not None and there.ended is not None:
         choices.append("serve")

@@ -11,6 +11,8 @@ from agentdbg.replay.cassette import served_steps
 from agentdbg.store.protocols import RunSource
 
 _READING = (Kind.TOOL, Kind.HTTP, Kind.RETRIEVAL, Kind.READ)
+_STOPPED = ("Refused", "CallRefused")
+"""Errors by which a replay stops something: what comes of that is not the outside world's doing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,8 @@ def drift_between(recorded: RunSource, replayed: RunSource, same: Sameness) -> t
             continue
         mate = queue.popleft()
         if not _is_live_read(step) or not has_ended(step):
+            continue
+        if step.error is not None and step.error.type.rpartition(".")[2] in _STOPPED:
             continue
         difference = judge.outcome(mate, step)
         if difference is not None:

@@ -87,6 +87,7 @@ def _foreseen(
         sandboxed=options.sandbox is not None and step.name in options.sandbox.tools,
         key_holds=key is not None and not any(part in key for part in ids),
         pinned=step.name in arrangement.pins,
+        served_only=step.attrs.get("protocol") == "mcp",
     )
     ruling = rule(case)
     if step.id in arrangement.calls:

@@ -72,6 +72,7 @@ class Situation:
         key_holds: It has the idempotency key that is recorded for this tool, which is not derived from run or step.
         pinned: One record answers all calls of this tool.
         inside: It is made by the body of a tool that runs live.
+        served_only: Who does it is not there in a replay: a server of the Model Context Protocol.
     """
 
     kind: Kind
@@ -85,6 +86,7 @@ class Situation:
     key_holds: bool = False
     pinned: bool = False
     inside: bool = False
+    served_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,11 +134,20 @@ def _live(case: Situation) -> Ruling:
         if case.match in (Match.SAME, Match.RENAMED) and not case.in_doubt:
             return Ruling(Deed.SERVE, "the same question: the recorded decision")
         return Ruling(Deed.ASK, "another question than recorded: a person is asked, nobody decides by default")
+    if case.served_only:
+        return _far(case)
     if case.effect is Effect.NONE:
         return Ruling(Deed.LIVE, "declared to reach nothing outside")
     if case.effect is Effect.READ:
         return Ruling(Deed.CHECKED, "declared to read only")
     return _writing(case)
+
+
+def _far(case: Situation) -> Ruling:
+    """A call that nobody is there for: never made, whatever it declares."""
+    if case.match in (Match.SAME, Match.RENAMED) and not (case.inside or case.in_doubt):
+        return Ruling(Deed.SERVE, "no replay reaches its server: the recorded result of the same call")
+    return Ruling(Deed.REFUSE, "no replay reaches its server, and the record has no such call with its outcome")
 
 
 def _writing(case: Situation) -> Ruling:

@@ -149,11 +149,9 @@ class RegressionAnswers(ReplacingAnswers):
 
     def report(self) -> dict[str, object]:
         """Counts for the outcome."""
-        served = len(self._matched)
-        left = self._calls.left()
         return {
-            "served": served,
-            "unconsumed": left,
+            "served": len(self._matched),
+            "unconsumed": self._calls.left(),
             "order_lost": self._order.lost,
             "live": self.live,
             "live_calls": self.doing.counts["live"],
@@ -213,7 +211,7 @@ class RegressionAnswers(ReplacingAnswers):
     def _nested_case(self, call: Call) -> Decided:
         """A call from within a live tool: nothing is served, reads and models are that tool's own doing."""
         case = self._situation(call, Stage.AFTER, None, Match.NONE, inside=True)
-        if call.kind is Kind.HTTP:
+        if call.kind is Kind.HTTP and not call.served_only:
             return Decided(self._sent_inside(call, case), case, None)
         return Decided(rule(case), case, None)
 
@@ -287,6 +285,7 @@ class RegressionAnswers(ReplacingAnswers):
             key_holds=self._key_holds(call),
             pinned=pinned,
             inside=inside,
+            served_only=call.served_only,
         )
 
     def _key_holds(self, call: Call) -> bool:

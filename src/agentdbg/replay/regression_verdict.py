@@ -11,8 +11,8 @@ from typing import Any
 from agentdbg.compare.answers import six_answers
 from agentdbg.compare.trajectory import Divergence, called, compare
 from agentdbg.model.fingerprint import alpha_rename
-from agentdbg.model.records import BodyRef, Kind, Step
-from agentdbg.replay.belied import belied, spoken
+from agentdbg.model.records import BodyRef, Kind, Step, StepStatus
+from agentdbg.replay.belied import belied, redeclared, spoken
 from agentdbg.replay.child_report import ChildReport
 from agentdbg.replay.drift import drift_between
 from agentdbg.replay.intents import Intent, changes_between, judged
@@ -29,6 +29,7 @@ from agentdbg.store.reader import DirectoryRunSource
 REFUSAL = "CallRefused"
 _FOUND = (Deed.DRY_RUN.value, Deed.REFUSE.value)
 OFTEN = 20
+OPEN_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +112,7 @@ class _Case:
         self._same = RenamedSameness(recorded, replayed)
         self._compared = compare(recorded, replayed, same=self._same, key=self._same.key, stopped=self._done is None)
         self._conclusion = conclusion_of(replayed)
-        self._notes = list(dict.fromkeys(spoken(replayed, report.all("spoke"))))
+        self._notes = list(dict.fromkeys([*spoken(replayed, report.all("spoke")), *redeclared(recorded, replayed)]))
 
     def sample(self, total: int, intents: Sequence[Intent]) -> Sample:
         verdict, reason = self._ruling()
@@ -180,7 +181,7 @@ class _Case:
             return "refused", f"{unsettled.get('name')} is {unsettled.get('reason')}"
         if self._done is None:
             if report.timed_out:
-                return "timed_out", f"the program did not end in time{self._refused_often()}"
+                return "timed_out", f"the program did not end in time{self._refused_often()}{self._still_open()}"
             return "crashed", f"the child {report.ending()} before the agent returned"
         return self._finished()
 
@@ -265,6 +266,12 @@ class _Case:
         names = Counter(str(each.get("name")) for each in self._report.all("ruled") if each.get("deed") == Deed.REFUSE)
         often = [f"{name} {count:,} times" for name, count in names.most_common(3) if count > OFTEN]
         return f"; it went on to make calls that are refused: {', '.join(often)}" if often else ""
+
+    def _still_open(self) -> str:
+        """What a program that had to be ended was waiting for, as far as the record of it says."""
+        kinds = (Kind.MODEL, Kind.TOOL, Kind.HTTP, Kind.APPROVAL)
+        found = [step for step in self._replayed.steps() if step.kind in kinds and step.status is StepStatus.OPEN]
+        return f"; it was in {', '.join(map(called, found[-OPEN_NAMED:]))}" if found else ""
 
     def _edits(self) -> tuple[Mapping[str, object], ...]:
         """What a person who held a call put in its place."""

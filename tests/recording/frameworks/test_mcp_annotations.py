@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agentdbg.recording.frameworks import mcp_annotations
-from agentdbg.recording.frameworks.mcp_annotations import effect_by, effect_of, learn
+from agentdbg.recording.frameworks.mcp_annotations import effect_by, effect_of, has_listed, learn
 
 
 @pytest.fixture(autouse=True)
@@ -53,3 +53,12 @@ def test_of_two_servers_that_say_different_things_nothing_is_believed() -> None:
 def test_what_is_no_list_of_tools_is_nothing() -> None:
     learn(["x", None, {}, {"name": 3}, {"name": "a", "annotations": None}])
     assert effect_of("a") is None
+
+
+def test_tools_that_a_server_listed_are_known_by_what_frameworks_call_them() -> None:
+    learn([{"name": "get-order"}])
+    assert has_listed("get-order")
+    assert has_listed("get_order")
+    assert has_listed("desk_get_order")
+    assert not has_listed("order")
+    assert not has_listed("forget_order")

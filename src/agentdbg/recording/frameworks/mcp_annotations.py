@@ -41,6 +41,12 @@ def effect_of(name: str) -> str | None:
     return _declared.get(plain(name))
 
 
+def has_listed(name: str) -> bool:
+    """Whether a server has listed a tool that a framework offers under this name, or with a prefix of its own."""
+    found = plain(name)
+    return found in _declared or any(found.endswith(f"_{each}") for each in _declared)
+
+
 def plain(name: str) -> str:
     """A tool's name as frameworks spell it that allow fewer characters."""
     return re.sub(r"\W", "_", name)

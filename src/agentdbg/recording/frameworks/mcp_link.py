@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from agentdbg.model.records import Kind
 from agentdbg.recording import scope as scopes
 from agentdbg.recording.active import ActiveCall
+from agentdbg.recording.calls import CallRefused
 from agentdbg.recording.framework_calls import FrameworkTool, ToolDescription
 from agentdbg.recording.frameworks import mcp_annotations
 from agentdbg.recording.frameworks import mcp_messages as messages
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 _CALL = "tools/call"
 _READS = ("initialize", "ping", "server/discover", "completion/complete")
 _MOST_ASIDE = 1000
+_REFUSED = -32603
 _ASIDE = "mcp_messages"
 
 
@@ -54,10 +56,12 @@ def _described(args: tuple[Any, ...], kwargs: dict[str, Any]) -> ToolDescription
         name = str(params.get("name"))
         arguments = params.get("arguments")
         shown = arguments if isinstance(arguments, dict) else {}
-        return ToolDescription(name, shown, mcp_annotations.effect_of(name), {"protocol": "mcp"})
+        effect = mcp_annotations.effect_of(name)
+        return ToolDescription(name, shown, effect, {"protocol": "mcp"}, served_only=True)
     method = str(message.method)
     is_read = method in _READS or method.rpartition("/")[2] in ("list", "get", "read")
-    return ToolDescription(f"mcp {method}", params, "read" if is_read else "external", {"protocol": "mcp"})
+    effect = "read" if is_read else "external"
+    return ToolDescription(f"mcp {method}", params, effect, {"protocol": "mcp"}, served_only=True)
 
 
 _TOOL, _PROTOCOL = FrameworkTool(_described), FrameworkTool(_described, kind=Kind.HTTP)
@@ -260,11 +264,13 @@ class _Replayed:
     async def _answer(self, item: Any, message: Any, active: ActiveCall | None) -> None:
         try:
             served = None if active is None else await active.served_async()
+        except CallRefused as refusal:
+            return self._give(item, messages.failure(message.id, McpFailure(_REFUSED, str(refusal))))
         except BaseException as stop:
             self._stop(stop)
             raise
         if served is None:
-            missing = McpFailure(-32603, "agentdbg: this request is outside of the recorded run")
+            missing = McpFailure(_REFUSED, "agentdbg: this request is outside of the recorded run")
             return self._give(item, messages.failure(message.id, missing))
         aside: Any = served.served.attrs.get(_ASIDE)
         for other in aside if isinstance(aside, list) else ():
