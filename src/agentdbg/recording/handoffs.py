@@ -23,6 +23,7 @@ from agentdbg.recording.interrupts import let_through
 from agentdbg.recording.scope import Lane
 
 if TYPE_CHECKING:
+    from agentdbg.recording.firings import Setter
     from agentdbg.recording.run import RunRecording
     from agentdbg.recording.scope import Scope
 
@@ -47,10 +48,12 @@ class Notes:
 
     Attributes:
         closed: There were too many, and no more are noted.
+        threads: Those between threads are noted: from the start of the run's first thread on.
+        timers: So are the firings of timers (`agentdbg.recording.firings`).
     """
 
     def __init__(self) -> None:
-        self.closed = False
+        self.closed = self.threads = self.timers = False
         self._lock = threading.RLock()
         self._waiting: deque[list[Any]] = deque()
         self._left = MOST
@@ -199,6 +202,7 @@ class _State:
     """Attributes:
     on: A run has begun to note.
     keeper: Keeps to the recorded order, in a replay.
+    timers: Sets timers, there.
     threads: The threads of runs by their ``id``, those of pools left out. Nobody is asked for a hash of his own.
     members_of: What an object has for a ``__dict__`` if it is a future, past all that its class may do about that.
     """
@@ -207,6 +211,7 @@ class _State:
         self.on = False
         self.lock = threading.RLock()
         self.keeper: Keeper | None = None
+        self.timers: Setter | None = None
         self.threads: weakref.WeakValueDictionary[int, threading.Thread] = weakref.WeakValueDictionary()
         self.members_of: Callable[[object], dict[str, object]] = vars
 
@@ -224,7 +229,7 @@ local = _Local()
 
 def begin(here: Scope) -> None:
     """A thread of this run is about to start: from now on its hand-offs are noted. Never raises."""
-    if not state.on or type(here) is not scopes.Scope or here.run.handoffs is None:
+    if not state.on or type(here) is not scopes.Scope or not getattr(here.run.handoffs, "threads", False):
         safely(here, partial(_begin, here))
 
 
@@ -243,7 +248,8 @@ def _begin(here: Scope) -> None:
 
             handoff_seams.patch()
             state.on = True
-        notes = getattr(root, "handoffs", None) or Notes()
+        notes = getattr(root, "handoffs", None) or getattr(begun, "handoffs", None) or Notes()
+        notes.threads = True
         holder.handoffs = notes
         if begun is not None and begun.handoffs is None:
             begun.handoffs = notes
@@ -251,7 +257,7 @@ def _begin(here: Scope) -> None:
 
 def after_fork() -> None:
     """In a forked child: its threads are none of those whose order is kept."""
-    state.keeper = None
+    state.keeper = state.timers = None
     state.lock = threading.RLock()
     scopes.program_run.handoffs = None
 
@@ -345,7 +351,7 @@ def place_at(scope: Scope) -> Place | None:
     if here is None or here.inside_tool or here.inside_http or sys.is_finalizing():
         return None  # at the interpreter's end a thread may have died with the lock of the notes
     notes = here.run.handoffs
-    if notes is None or (notes.closed and state.keeper is None):
+    if notes is None or not notes.threads or (notes.closed and state.keeper is None):
         return None
     return Place(notes, here.lane.path, here)
 

@@ -20,6 +20,7 @@ from typing import Any, Protocol, TypeVar
 from agentdbg.model.records import HASH_DRAW
 from agentdbg.recording import pins
 from agentdbg.recording import scope as scopes
+from agentdbg.recording.firings import is_of_program
 from agentdbg.recording.handoffs import mark_of
 from agentdbg.recording.scope import Scope
 
@@ -30,6 +31,7 @@ CONTEXT = "context"
 """Site of tasks that were given a context of their own: they have no lane."""
 FUTURE = "future"
 GATHERED = "gathered"
+SCOPE = "scope"
 
 
 class Giver(Protocol):
@@ -128,16 +130,24 @@ def _site(frame: FrameType) -> str | None:
 
 def patch_gathered(module: ModuleType) -> None:
     """What ``gather`` gives."""
-    gathered = module._GatheringFuture
-    original = gathered.__init__
+    _noted(module._GatheringFuture, GATHERED)
+
+
+def patch_scopes(module: ModuleType) -> None:
+    """Cancel scopes of anyio: those below another one are cancelled in the order of a set."""
+    _noted(module.CancelScope, SCOPE)
+
+
+def _noted(kind: Any, site: str) -> None:
+    original = kind.__init__
 
     @functools.wraps(original)
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
         original(self, *args, **kwargs)
-        if (here := scopes.here()) is not None:
-            known(here, GATHERED, self)
+        if (here := scopes.here()) is not None and is_of_program(sys._getframe(1)):
+            known(here, site, self)
 
-    gathered.__init__ = init
+    kind.__init__ = init
 
 
 def first_task(make: Callable[[], T]) -> T:

@@ -24,6 +24,7 @@ _LANES = (
     ("asyncio.tasks", "propagate", "patch_as_completed"),
     ("asyncio.base_events", "hashes", "patch_futures"),
     ("asyncio.tasks", "hashes", "patch_gathered"),
+    ("asyncio.base_events", "firings", "patch"),
 )
 _DRAWS = (
     ("datetime", "datetime_pins", "install"),
@@ -55,6 +56,7 @@ def patch() -> None:
     for module, home, function in _LANES + _DRAWS:
         on_standard_import(module, Later(home, function))
     on_import("uvloop", Later("propagate", "patch_uvloop"))
+    on_import("anyio._backends._asyncio", Later("hashes", "patch_scopes"))
     from agentdbg.recording import children
 
     children.install()

@@ -15,6 +15,7 @@ from agentdbg.replay.by_hand import NOT_MADE, NotFromPdb, by_hand
 from agentdbg.replay.cassette import Cassette, RecordedCall
 from agentdbg.replay.clock import ShownTime
 from agentdbg.replay.control import Expected, Gatekeeper
+from agentdbg.replay.firings import Firings
 from agentdbg.replay.handoffs import HandOffOrder, in_one_row
 from agentdbg.replay.order import NEVER, CompletionOrder
 from agentdbg.replay.settling import SETTLE_S
@@ -44,6 +45,7 @@ class ExactAnswers:
         self._order = CompletionOrder(cassette.calls, self.stopped, handoffs)
         cut = any(each.what == CUT for each in cassette.handoffs)
         self._handoffs = HandOffOrder(self._order, handoffs, cut=cut)
+        self._order.firings = self._firings = Firings(self._order, cassette.handoffs, handoffs, self._handoffs.let_go)
         self._cassette = cassette
         self._changed = self._order.changed
         self._waiting: dict[str, list[RecordedCall]] = defaultdict(list)
@@ -77,7 +79,7 @@ class ExactAnswers:
             await self._order.wait_async(self._behind(), SETTLE_S, yields=True)
             raise self._over(call, recorded)
         if not _in_pieces(recorded):
-            await self._order.wait_async(_turn_of(recorded), recorded.gap, yields=recorded.yields)
+            await self._come(recorded, yields=recorded.yields)
         return self._served(recorded)
 
     def turn(self, served: Served) -> None:
@@ -90,7 +92,19 @@ class ExactAnswers:
         """The same, suspending the task; the end of a stream that was cancelled never comes."""
         recorded = self._by_recorded.get(served.step)
         if recorded is not None and recorded.ended is not None:
-            await self._order.wait_async(_turn_of(recorded), recorded.gap)
+            await self._come(recorded)
+
+    async def _come(self, recorded: RecordedCall, *, yields: bool = False) -> None:
+        """Suspend the task until an outcome's turn; a call that was cancelled ends where it ended, once it is again."""
+        from asyncio import CancelledError  # loaded with the loop that runs
+
+        place = _turn_of(recorded)
+        try:
+            await self._order.wait_async(place, recorded.gap, yields=yields)
+        except CancelledError:
+            if place == NEVER and recorded.ended is not None and self._stop is None:
+                await self._order.wait_async(recorded.ended)
+            raise
 
     def finished(self, call: Call, status: StepStatus) -> None:
         """An outcome is in the replay's record: the next one in order may be released."""
@@ -114,6 +128,8 @@ class ExactAnswers:
         timers.install()
         if self._cassette.handoffs:
             self._handoffs.install()
+            timers.firings = self._firings
+            self._firings.time = time
         return timers
 
     def begins(self) -> None:

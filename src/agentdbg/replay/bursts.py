@@ -7,6 +7,7 @@ of turns apart again, so that whoever waits for the first of it sees as much as 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from contextvars import Context
 from dataclasses import dataclass
@@ -109,3 +110,10 @@ class Burst:
             place, _ = self._left.pop(0)
             self._released.add(place)
             self._arrive(loop, place, at_once=True)
+
+
+def running_loop() -> AbstractEventLoop | None:
+    """The event loop that this thread runs, without loading asyncio for the question."""
+    events: Any = sys.modules.get("asyncio.events")
+    found: AbstractEventLoop | None = None if events is None else events._get_running_loop()
+    return found

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.model.records import Json
+from agentdbg.recording.firings import FIRES, KNOWN
 from agentdbg.recording.handoff_seams import ARRIVES, WAITED
 from agentdbg.recording.handoffs import CUT, Turn, state
 from agentdbg.replay.by_hand import by_hand
@@ -37,7 +38,7 @@ def in_one_row(cassette: Cassette) -> tuple[Cassette, dict[int, HandOff]]:
         return cassette, {}
     places: list[int] = []
     found: dict[int, HandOff] = {}
-    waiting = deque(each for each in cassette.handoffs if each.what != CUT)
+    waiting = deque(each for each in cassette.handoffs if each.what not in (CUT, KNOWN))
     count = sum(1 + (call.ended is not None) for call in cassette.calls)
     for n in range(count + 1):
         while waiting and (waiting[0].before <= n or n == count):
@@ -81,13 +82,18 @@ class HandOffOrder:
         self._on_the_way: set[int] = set()
         self._whats = {place: each.what for place, each in handoffs.items()}
         for place, each in handoffs.items():
+            if each.what == FIRES:
+                continue
             due = _Due(place, each.what, each.value, max(1, each.times))
             self._lanes.setdefault(each.lane, deque()).append(due)
 
     def install(self) -> None:
         """From now on the program's hand-offs are kept to the order."""
-        state.keeper = self
-        self._order.given_up = lambda: self._let_go("an outcome did not come to its turn")
+        if self._lanes or self._cut:
+            state.keeper = self
+        if self._order.firings is not None:
+            self._order.firings.install()
+        self._order.given_up = lambda: self.let_go("an outcome did not come to its turn")
 
     def turn(self, lane: str, what: str) -> Turn | None:
         """Block until the lane's next hand-off may happen; ``None`` when there is no order to keep to any more."""
@@ -102,7 +108,7 @@ class HandOffOrder:
         elif self.lost or (not self._cut and order.reach(order.end)):
             return None
         cut = f"no hand-offs are recorded from {what} in lane {lane} on: too many"
-        self._let_go(cut if self._cut else f"the turn of {what} in lane {lane} did not come")
+        self.let_go(cut if self._cut else f"the turn of {what} in lane {lane} did not come")
         return None
 
     def done(self, turn: Turn) -> None:
@@ -131,7 +137,7 @@ class HandOffOrder:
         near = [self._whats.get(place) for place in range(turn.place - _NEAR, turn.place + _NEAR + 1)]
         if turn.what == "is_alive" or givers in near:
             return False
-        self._let_go(f"{turn.what} found something else than was recorded")
+        self.let_go(f"{turn.what} found something else than was recorded")
         return True
 
     def handed(self, lane: str) -> None:
@@ -170,12 +176,15 @@ class HandOffOrder:
             if row[0].what == what:
                 return row[0]
             recorded = row[0].what
-        self._let_go(f"{what} in lane {lane} where the record has {recorded}")
+        self.let_go(f"{what} in lane {lane} where the record has {recorded}")
         return None
 
-    def _let_go(self, reason: str) -> None:
+    def let_go(self, reason: str) -> None:
+        """The order is not kept any more."""
         with self._order.changed:
             if self.lost or self._order.is_over():
                 return
             self.lost = reason
+            if self._order.firings is not None:
+                self._order.firings.active = False
         self._order.take(*self._places)

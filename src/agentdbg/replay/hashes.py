@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from agentdbg.model.records import HASH_DRAW, Json
 from agentdbg.recording import hashes
-from agentdbg.recording.hooks import on_standard_import, replace_everywhere
+from agentdbg.recording.hooks import on_import, on_standard_import, replace_everywhere
 from agentdbg.replay.by_hand import by_hand
 
 T = TypeVar("T")
@@ -26,6 +26,7 @@ class _Local(threading.local):
 
 
 _local = _Local()
+_places: dict[int, int | None] = {}
 
 
 class RecordedHashes:
@@ -43,6 +44,7 @@ class RecordedHashes:
         hashes.giver = self
         on_standard_import("asyncio.tasks", _tasks)
         on_standard_import("concurrent.futures._base", lambda module: _by_attribute(module.Future))
+        on_import("anyio._backends._asyncio", lambda module: _by_attribute(module.CancelScope))
 
     def making(self, lane: str, site: str, make: Callable[[], T]) -> T:
         """Make a task or future, with the hash that the record has."""
@@ -61,8 +63,12 @@ class RecordedHashes:
     def give(self, lane: str, site: str, made: Any) -> None:
         """Give the hash that the record has to an object that can have one."""
         found = self._next(lane, site)
-        if found is not None and vars(type(made)).get("__hash__") is _given:
+        if vars(type(made)).get("__hash__") is not _given:
+            return
+        try:
             setattr(made, GIVEN, found)
+        except AttributeError:  # of a class with slots: known by its place, which the next one there takes over
+            _places[id(made)] = found
 
     def _next(self, lane: str, site: str) -> int | None:
         waiting = self._waiting.get((lane, site))
@@ -83,7 +89,7 @@ def _due(due: int | None, make: Callable[[], T]) -> T:
 
 
 def _given(self: Any) -> int:
-    found = getattr(self, GIVEN, None)
+    found = getattr(self, GIVEN, None) or _places.get(id(self))
     return found if type(found) is int else object.__hash__(self)
 
 

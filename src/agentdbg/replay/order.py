@@ -5,16 +5,15 @@ What threads handed to each other in between stands in the same order, see `agen
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from contextvars import copy_context
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agentdbg.recording.calls import ReplayStop
-from agentdbg.replay.bursts import Arriving, Burst, Sleeper
+from agentdbg.replay.bursts import Arriving, Burst, Sleeper, running_loop
 from agentdbg.replay.cassette import RecordedCall
 from agentdbg.replay.clock import real_monotonic
 from agentdbg.replay.placing import HandOff
@@ -24,6 +23,7 @@ from agentdbg.replay.settling import Threads, can_go_on, loop_rests, may_go_on, 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
 
+    from agentdbg.replay.firings import Firings
     from agentdbg.replay.kin import Others
     from agentdbg.replay.timers import Timers
 
@@ -50,10 +50,12 @@ class CompletionOrder:
         end: The place behind all others.
         given_up: Called when an outcome is lost.
         timers: What puts timers and outcomes into one order, where time is that of the record.
+        firings: Where the timers fired, where the record says that.
         others: The other processes of the replay, where there can be any.
     """
 
     others: Others | None = None
+    firings: Firings | None = None
 
     def __init__(
         self,
@@ -102,9 +104,13 @@ class CompletionOrder:
         self._homes[lane] = threading.get_ident()
         self._threads.note()
 
+    def at(self) -> tuple[int, float]:
+        """The first place that has not come, and since when it is the first."""
+        return self._cursor, self._progress
+
     def take(self, *places: int) -> None:
         """A recorded intent or outcome is in the replay's record, or a hand-off has happened."""
-        if (loop := _running_loop()) is not None:
+        if (loop := running_loop()) is not None:
             for place in places:
                 if (burst := self._bursts.get(place)) is not None:
                     burst.ended(place, loop)
@@ -116,7 +122,7 @@ class CompletionOrder:
                 self._cursor += 1
             if self.timers is not None and self._cursor > before:
                 moment, after = self._row.moments[self._cursor - 1], self._row.moments[self._cursor]
-                self.timers.happened(moment, after, _running_loop())
+                self.timers.happened(moment, after, running_loop())
             self._progress = real_monotonic()
             self.changed.notify_all()
             ready = [each for each in self._sleepers if each.place <= self._cursor and not self._comes(each)]
@@ -181,7 +187,7 @@ class CompletionOrder:
         with self.changed:
             if self._cursor >= place and self._stopped() is None and self._threads.alone and not self._shared():
                 return
-            in_loop = _running_loop() is not None
+            in_loop = running_loop() is not None
             while not self._is_turn(place) and not (in_loop and self._blocked_by_me(place)):
                 self.changed.wait(STALL_S / 4)
             if not in_loop:
@@ -209,13 +215,13 @@ class CompletionOrder:
                 if self._is_mine(self._cursor):
                     return True  # what is to come first is up to this thread, which cannot go on meanwhile
                 self.changed.wait(STALL_S / 4)
-            if after_others and place < self.end and _running_loop() is None:
+            if after_others and place < self.end and running_loop() is None:
                 self._let_others(place, 0.0)
             return True
 
     def _is_mine(self, place: int) -> bool:
         mine = self._homes.get(self._row.lane(place)) == threading.get_ident()
-        return mine or (self._row.arrives(place) and _running_loop() is not None)
+        return mine or (self._row.arrives(place) and running_loop() is not None)
 
     def _blocked_by_me(self, place: float) -> bool:
         """Whether all that is to come first is up to tasks of this thread's own loop, which cannot go on meanwhile.
@@ -306,9 +312,10 @@ class CompletionOrder:
             while not self._taken[place] and looks < _LOOKS:
                 owes = self._owing(place)
                 if owes is None:
-                    if place not in self._row.handed or any(each.place == place for each in self._sleepers):
+                    fires = None if self.firings is None else self.firings.is_there(place)
+                    if place not in self._row.handed or fires or any(each.place == place for each in self._sleepers):
                         return True
-                    if place in self._handed or self._is_mine(self._cursor):
+                    if place in self._handed or self._is_mine(self._cursor) or fires is False:
                         return False
                 else:
                     looks = 0 if may_go_on(owes) else looks + 1
@@ -352,7 +359,7 @@ class CompletionOrder:
 
     def _soon(self, sleeper: Sleeper) -> None:
         loop, until = sleeper.loop, self._progress + settle_time(sleeper.gap)
-        call = loop.call_soon if loop is _running_loop() else loop.call_soon_threadsafe
+        call = loop.call_soon if loop is running_loop() else loop.call_soon_threadsafe
         with suppress(RuntimeError):  # the loop is closed: nobody waits any more
             call(self._release_at_rest, sleeper, until, 0)
 
@@ -379,22 +386,13 @@ class CompletionOrder:
 
     def _arrive(self, loop: AbstractEventLoop, place: float, *, at_once: bool) -> None:
         """An outcome's turn of its burst has come, or its burst has ended without it."""
+        now = at_once and not self._held
+        if self.firings is not None and self.firings.comes(loop, place, now=now):
+            return
         with self.changed:
-            found = [each for each in self._sleepers if each.place == place and each.loop is loop]
-            at_once = at_once and not self._held
-            if not at_once:
-                found = [each for each in found if each.place <= self._cursor]
+            waits = now or place <= self._cursor
+            found = [each for each in self._sleepers if each.place == place and each.loop is loop and waits]
             for sleeper in found:
                 self._sleepers.remove(sleeper)
         for sleeper in found:
-            if at_once:
-                sleeper.wake()
-            else:
-                self._soon(sleeper)
-
-
-def _running_loop() -> AbstractEventLoop | None:
-    """The event loop that this thread runs, without loading asyncio for the question."""
-    events: Any = sys.modules.get("asyncio.events")
-    found: AbstractEventLoop | None = None if events is None else events._get_running_loop()
-    return found
+            sleeper.wake() if now else self._soon(sleeper)

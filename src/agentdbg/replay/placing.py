@@ -7,16 +7,19 @@ thread came in between (`agentdbg.recording.handoffs`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import repeat
 from typing import TypeAlias
 
 from agentdbg.model.records import Json
+from agentdbg.recording.firings import FIRES
 from agentdbg.recording.handoff_seams import ARRIVES
-from agentdbg.recording.handoffs import RETURNED
+from agentdbg.recording.handoffs import MOST, RETURNED
 
 AT_ONCE_NS = 100_000
 """Outcomes that are less apart, with nothing between them, are taken to be of one turn where turns are not known."""
 _AN_ARRIVAL = 5
+_A_FIRING = 3
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -133,15 +136,9 @@ class Line:
             lane, kind, value, times = [*what, *(None, 1)[len(what) - 2 :]][:4]
             if isinstance(moment := _waited_until(value), int):
                 at = max(at, moment / 1e9)
-            yield HandOff(
-                before,
-                str(lane),
-                str(kind),
-                value,
-                times if isinstance(times, int) else 1,
-                at,
-                self._arrivals.get(n, ()),
-            )
+            times = times if isinstance(times, int) else 1
+            found = HandOff(before, str(lane), str(kind), value, times, at, self._arrivals.get(n, ()))
+            yield from repeat(replace(found, times=1), min(times, MOST)) if kind == FIRES else (found,)
 
 
 def _waited_until(value: Json) -> Json:
@@ -152,7 +149,9 @@ def _waited_until(value: Json) -> Json:
 
 
 def _arrival(note: Sequence[Json]) -> tuple[int, ...]:
-    """Moment and turn of what arrived at a loop; empty for anything else."""
+    """Moment and turn of what arrived at a loop, or of a timer that fired there; empty for anything else."""
+    if note[1] == FIRES and len(fired := _numbers(note[2] if len(note) > 2 else None)) == _A_FIRING:
+        return (0, fired[0], 0, *fired[1:])
     found = _numbers(note[2]) if note[1] == ARRIVES and len(note) > 2 else ()
     return found if len(found) == _AN_ARRIVAL else ()
 

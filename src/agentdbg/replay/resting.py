@@ -40,11 +40,12 @@ class Rest:
         self._looks = self._slices = 0
         self._before: dict[int, tuple[int, int]] = {}
         self._moved = 0.0
-        self.busy = False
+        self.busy = self.alone = False
 
     def looks(self) -> bool:
         """Look once more; two looks that find all at rest are needed, one where there is nobody else."""
-        if threading.active_count() <= 2 and not self._others():
+        self.alone = threading.active_count() <= 2 and not self._others()
+        if self.alone:
             return True
         busy = others_at_work(self._waiting)
         self.busy = bool(busy)

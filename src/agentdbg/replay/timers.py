@@ -16,19 +16,20 @@ from __future__ import annotations
 import heapq
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable
 from math import ceil, inf
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 from agentdbg.recording.hooks import on_standard_import
+from agentdbg.replay.cancelling import cancelled_by
 from agentdbg.replay.clock import ShownTime, real_monotonic
 from agentdbg.replay.resting import Owning, Rest
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Task, TimerHandle
-    from types import FrameType, ModuleType
+    from types import ModuleType
 
+    from agentdbg.replay.firings import Firings
     from agentdbg.replay.kin import Others
 
 PATIENCE_S = 2.0
@@ -36,8 +37,8 @@ PATIENCE_S = 2.0
 BUSY_S = 0.1
 """How long a loop may have been busy with other things when a timer was due."""
 _LATE_S = 0.0001
-_REACH = 1000
-_LIBRARIES = frozenset(("asyncio", "anyio", "async_timeout"))
+STUCK_S = 0.25
+"""How long nothing else has to happen beside other threads, before a timer fires of which the record has no firing."""
 
 
 _Outcome: TypeAlias = "tuple[float, Waiting, float]"
@@ -58,9 +59,11 @@ class Timers:
 
     Attributes:
         others: The other processes of the replay, where there can be any. While they work, nothing is skipped.
+        firings: Where the timers fired, where the record says that.
     """
 
     others: Others | None = None
+    firings: Firings | None = None
 
     def __init__(self, time: ShownTime, held: Callable[[], bool]) -> None:
         self._time = time
@@ -89,14 +92,17 @@ class Timers:
         def turn(loop: Any) -> None:
             if (found := self._loops.get(id(loop))) is not None:
                 found.call_due(loop)
+                if self.firings is not None:
+                    self.firings.turns(loop)
             if not loop._ready and not loop._stopping:
                 self._idle(loop)
             run_once(loop)
 
         def set_timer(loop: Any, when: float, callback: Any, *args: Any, context: Any = None) -> TimerHandle:
-            handle: TimerHandle = call_at(loop, when, callback, *args, context=context)
-            self._of(loop).fresh.append((handle, self._time.now(), real_monotonic()))
-            return handle
+            found, handle = self._of(loop), call_at(loop, when, callback, *args, context=context)
+            if handle._when < inf:  # else it is held
+                found.fresh.append((handle, self._time.now(), real_monotonic()))
+            return cast("TimerHandle", handle)
 
         def close_it(loop: Any) -> None:
             self._loops.pop(id(loop), None)
@@ -206,6 +212,10 @@ class Timers:
     def _wait(self, loop: Any, found: _Loop, rest: Rest, began: float) -> None:
         while not loop._ready:
             found.call_due(loop)
+            if self.firings is not None and (held := self._held_ones(loop, found)) is not None:
+                if self._await_firing(loop, self.firings, held[0], rest, began):
+                    return
+                continue
             timer, outcome = found.next_timer(loop), found.next_outcome()
             if loop._ready or (timer is None and outcome is None and not found.later):
                 return
@@ -228,6 +238,30 @@ class Timers:
                     return
                 if (rest.busy or works) and not self._held():
                     self._time.on(slept)  # somebody works, for which the record has no moments
+
+    def _held_ones(self, loop: Any, found: _Loop) -> tuple[Any] | None:
+        """The timer whose firing is the next thing in the record, if any; ``None`` when others come first."""
+        assert self.firings is not None
+        if not self.firings.holds(loop) or found.outcomes:
+            return None
+        held, timer = self.firings.due(loop), found.next_timer(loop)
+        return (held,) if timer is None or (held is not None and held.due <= timer.when()) else None
+
+    def _await_firing(self, loop: Any, firings: Firings, held: Any, rest: Rest, began: float) -> bool:
+        """Let a held timer fire when all others rest; whether the loop has something to run."""
+        works, moment = self._works(), inf if held is None else held.due
+        with self._owning(moment):
+            waited = real_monotonic() - began
+            now = not self._held() and ((held and waited >= PATIENCE_S) or (self._is_first(moment) and rest.looks()))
+            if held is not None and now and (not works or self._time.now() >= moment):
+                firings.fire(held)
+            elif held is None and now and not works and (rest.alone or waited >= STUCK_S):
+                firings.left_over(loop)
+            elif events := loop._selector.select(slept := rest.slice()):
+                loop._process_events(events)
+            elif (rest.busy or works) and not self._held():
+                self._time.on(slept)  # somebody works, for which the record has no moments
+            return bool(loop._ready)
 
     @staticmethod
     def _comes_first(loop: Any, found: _Loop, timer: TimerHandle | None, outcome: _Outcome | None) -> object:
@@ -282,8 +316,9 @@ class _Loop:
         """The program's next timer."""
         scheduled: list[TimerHandle] = loop._scheduled
         if scheduled and not scheduled[0].cancelled():
-            return scheduled[0]
-        return min((each for each in scheduled if not each.cancelled()), key=lambda each: each.when(), default=None)
+            return scheduled[0] if scheduled[0]._when < inf else None  # type: ignore[attr-defined]  # those are held
+        free = (each for each in scheduled if not each.cancelled() and each._when < inf)  # type: ignore[attr-defined]
+        return min(free, key=lambda each: each.when(), default=None)
 
     def next_outcome(self) -> _Outcome | None:
         """The outcome that comes first."""
@@ -314,53 +349,4 @@ class _Loop:
     def ends(self, loop: AbstractEventLoop, timer: TimerHandle) -> bool:
         """Whether a timer would cancel a call whose outcome is about to come."""
         waiting = {id(each.task) for _, each, _ in self.outcomes if each.task is not None}
-        return any(id(each) in waiting for each in _reach(list(_cancelled_by(loop, timer))))
-
-
-def _cancelled_by(loop: AbstractEventLoop, timer: Any) -> Iterator[Any]:
-    """The tasks and futures that a timer's callback would cancel."""
-    callback, args = timer._callback, timer._args or ()
-    owner = getattr(callback, "__self__", None)
-    library = type(owner).__module__.partition(".")[0]
-    name = getattr(callback, "__name__", "")
-    if name == "cancel" and (library in _LIBRARIES or hasattr(owner, "_fut_waiter")):
-        yield owner
-    elif library in _LIBRARIES:
-        yield from (each for each in (getattr(owner, key, None) for key in ("_task", "_host_task")) if each is not None)
-        yield from list(getattr(owner, "_tasks", None) or ())
-        yield from (each for each in args if hasattr(each, "_fut_waiter"))
-    elif name == "_release_waiter" and args:
-        import asyncio
-
-        for task in asyncio.all_tasks(loop):
-            frame = _innermost(task) if getattr(task, "_fut_waiter", None) is args[0] else None
-            if frame is not None and frame.f_code.co_name == "wait_for":  # before Python 3.12
-                yield frame.f_locals.get("fut")
-
-
-def _reach(left: list[Any]) -> Iterator[Any]:
-    """Tasks and futures, and what they in turn would cancel."""
-    seen: set[int] = set()
-    while left and len(seen) < _REACH:
-        each = left.pop()
-        if each is None or id(each) in seen:
-            continue
-        seen.add(id(each))
-        yield each
-        left.append(getattr(each, "_fut_waiter", None))
-        left.extend(getattr(each, "_children", None) or ())
-        frame = _innermost(each)
-        group = None if frame is None else frame.f_locals.get("self")
-        if type(group).__module__.partition(".")[0] in _LIBRARIES:
-            left.extend(getattr(group, "_tasks", None) or ())
-
-
-def _innermost(task: Any) -> FrameType | None:
-    """Where a task waits."""
-    with suppress(AttributeError):
-        inner = task.get_coro()
-        while hasattr(getattr(inner, "cr_await", None), "cr_frame"):
-            inner = inner.cr_await
-        frame: FrameType | None = inner.cr_frame
-        return frame
-    return None
+        return any(id(each) in waiting for each in cancelled_by(loop, timer))

@@ -38,7 +38,13 @@ UNSTARTED = "the recorded program started a process that the replay did not: {wh
 STRANGE = "the program wrote to the replay's own channel ({count} lines), which was not believed"
 HASH_SEED = (
     "the recorded process chose its hash seed at random, so the order of sets cannot be repeated: "
-    "sort them, or set PYTHONHASHSEED where the agent runs"
+    "sort them, or set PYTHONHASHSEED where the agent runs (coroutines, and objects without a __hash__ of their own, "
+    "have to be sorted all the same)"
+)
+SET_ORDER = (
+    "the same came in another order, and the program is as it was: if it goes through a set of coroutines, or of "
+    "objects without a __hash__ of their own, the order follows from addresses in memory, others in every process: "
+    "sort it"
 )
 ADDRESS = "an address in memory stands in the text: it is another one in every process, so leave it out"
 AT_IMPORT = (
@@ -241,6 +247,8 @@ class _Case:
         elif without_addresses(at.expected) == without_addresses(at.got):
             cause = "environment"
             self._notes.append(ADDRESS)
+        elif (at.reordered or "(recorded as step " in at.got) and not files_differ(self._recorded):
+            self._notes.append(SET_ORDER)
         elif _only_numbers(at.expected, at.got) and (self._done or self._report.first("stopped") or {}).get("unpinned"):
             cause = "clock"
         return replace(ruling, divergence=replace(at, cause=cause))
