@@ -64,7 +64,8 @@ def _place(here: Scope, frame: FrameType | None) -> Place | None:
         return None
     notes = found.run.handoffs
     if notes is None:
-        found.run.handoffs = notes = Notes()
+        with state.lock:
+            found.run.handoffs = notes = found.run.handoffs or Notes()
     if notes.closed and state.timers is None:
         return None
     if not notes.timers and (found.run.recorder.answerer is None or state.timers is not None):

@@ -276,6 +276,7 @@ class CompletionOrder:
                 if due and not yields:
                     return
                 sleeper = Sleeper(place, loop, loop.create_future(), gap, asyncio.current_task(loop))
+                due = due and not self._comes(sleeper)
                 if not due:
                     self._sleepers.append(sleeper)
             if due:
