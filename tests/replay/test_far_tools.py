@@ -9,9 +9,6 @@ from pathlib import Path
 import pytest
 
 from agentdbg.replay.outcome import Outcome
-from agentdbg.replay.regression import RegressionOptions, regression
-from agentdbg.replay.run import ReplayOptions
-from agentdbg.store.address import open_store
 from tests.matrix.versions import Versions
 from tests.support.environments import environment
 from tests.support.framework_lab import FrameworkLab
@@ -85,35 +82,24 @@ def lab(tmp_path: Path) -> Iterator[FrameworkLab]:
     found.provider.stop()
 
 
-def regress(lab: FrameworkLab, old: str, new: str, monkeypatch: pytest.MonkeyPatch, guard: str) -> Outcome:
+def regress(lab: FrameworkLab, old: str, new: str, guard: str) -> Outcome:
     """Replay the changed program from its first step on."""
     assert old in CLIENT
     lab.write(CLIENT.replace(old, new))
-    monkeypatch.setenv("OUTSIDE", lab.environment()["OUTSIDE"])
-    source = lab.run()
-    options = ReplayOptions(guard, 60, False, (), open_store(str(lab.store)))
-    with lab.untouched(Path(source.root)):
-        try:
-            return regression(source, RegressionOptions(options, start=1))
-        finally:
-            source.close()
+    return lab.regress(guard=guard, start=1)
 
 
 @pytest.mark.parametrize("guard", ["audit", "auto"])
-def test_the_same_calls_are_answered_by_the_record(
-    lab: FrameworkLab, monkeypatch: pytest.MonkeyPatch, guard: str
-) -> None:
+def test_the_same_calls_are_answered_by_the_record(lab: FrameworkLab, guard: str) -> None:
     assert Path(os.fspath(lab.outside), "log").read_text() == "or"
-    outcome = regress(lab, "if __name__", "\nif __name__", monkeypatch, guard)
+    outcome = regress(lab, "if __name__", "\nif __name__", guard)
     assert (outcome.verdict, outcome.live, outcome.findings) == ("same", 0, ()), outcome.reason
 
 
 @pytest.mark.parametrize("guard", ["audit", "auto"])
 @pytest.mark.parametrize("tool", ["get_order", "refund"])
-def test_other_calls_are_refused_to_the_agent(
-    lab: FrameworkLab, monkeypatch: pytest.MonkeyPatch, guard: str, tool: str
-) -> None:
-    outcome = regress(lab, f'("{tool}", "O-1")', f'("{tool}", "O-2")', monkeypatch, guard)
+def test_other_calls_are_refused_to_the_agent(lab: FrameworkLab, guard: str, tool: str) -> None:
+    outcome = regress(lab, f'("{tool}", "O-1")', f'("{tool}", "O-2")', guard)
     assert outcome.verdict == "changed", outcome.reason
     said = "no replay reaches its server, and the record has no such call with its outcome"
     assert [(each["name"], each["deed"], each["reason"]) for each in outcome.findings] == [(tool, "refuse", said)]

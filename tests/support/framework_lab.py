@@ -18,7 +18,11 @@ import pytest
 
 from agentdbg.model.records import Kind, Step
 from agentdbg.replay.outcome import Outcome
+from agentdbg.replay.regression import RegressionOptions, regression
+from agentdbg.replay.run import ReplayOptions
+from agentdbg.store.address import open_store
 from tests.support.http_lab import HttpLab
+from tests.support.replay_lab import tree
 
 
 class FrameworkLab(HttpLab):
@@ -56,6 +60,20 @@ class FrameworkLab(HttpLab):
             for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY"):
                 patch.setenv(name, self.environment()[name])
             return super().replay(address, **options)
+
+    def regress(self, address: str = "run-1", *, guard: str = "audit", **options: Any) -> Outcome:
+        """Replay as a regression; the model is there, and nothing changes but the store."""
+        source = self.run(address)
+        common = ReplayOptions(guard, 60, False, (), open_store(str(self.store)))
+        with pytest.MonkeyPatch.context() as patch:
+            for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY", "OUTSIDE", "PORT"):
+                patch.setenv(name, self.environment()[name])
+            before = tree(self.outside), tree(Path(source.root))
+            try:
+                return regression(source, RegressionOptions(common, **options))
+            finally:
+                assert (tree(self.outside), tree(Path(source.root))) == before
+                source.close()
 
     def outline(self, address: str = "run-1") -> list[str]:
         """Kind and name of every step but of effects that no seam saw, indented by its depth."""

@@ -36,10 +36,9 @@ def unanswered_call(recorded: RunSource, replayed: RunSource) -> Step | None:
 def failure_in_words(step: Step) -> str:
     """Which call it was, and what came instead of an answer."""
     status = step.attrs.get("http_status")
+    said = f"{step.error.type}: {step.error.message}" if step.error is not None else step.status.value
     if isinstance(status, int):
-        said = f"HTTP {status}"
-    else:
-        said = f"{step.error.type}: {step.error.message}" if step.error is not None else step.status.value
+        said = f"HTTP {status}" if status >= 400 else f"its answer broke off, {said}"
     return f"step {step.n}, {called(step)}: {said}"
 
 

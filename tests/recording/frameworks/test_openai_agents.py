@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -183,6 +184,37 @@ def test_tools_are_steps_of_the_agent(laboratory: Callable[..., FrameworkLab], v
     assert order.lane != lab.tools()["get_policy"].lane
     assert sorted((lab.outside / "log").read_text().split()) == ["order", "policy", "refund"]
     lab.replay_five_times()
+
+
+FAILURE = "An error occurred while running the tool"
+
+
+def larger_refund(received: Received) -> Reply:
+    """The same scene with another amount, to whose refusal the model has something to say."""
+    said = json.dumps(received.json.get("messages") or received.json.get("input"))
+    if FAILURE in said:
+        return Reply(text="then I will not")
+    reply = refund_desk(received)
+    calls = tuple(
+        (name, {**given, "amount": 99.0}) if "amount" in given else (name, given) for name, given in reply.tool_calls
+    )
+    return replace(reply, tool_calls=calls)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_call_that_a_regression_refuses_is_told_to_the_model(
+    laboratory: Callable[..., FrameworkLab], mode: str
+) -> None:
+    lab = laboratory(AGENTS_NEW)
+    lab.provider.default = refund_desk
+    lab.record(TOOLS, *mode.split())
+    lab.provider.default = larger_refund
+    lab.write(TOOLS.replace("Be fair.", "Be kind."))
+    outcome = lab.regress()
+    assert outcome.verdict == "changed", outcome.reason
+    assert [(each["name"], each["deed"]) for each in outcome.findings] == [("execute_refund", "refuse")]
+    assert [note for note in outcome.notes if "ended on" in note] == []
+    assert lab.provider.bodies[-1].count(FAILURE.encode()) == 1
 
 
 @pytest.mark.parametrize("versions", BOTH)

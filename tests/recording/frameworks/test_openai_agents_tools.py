@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from agentdbg.model.canonical import dumps, loads
+from agentdbg.recording.calls import CallRefused
 from agentdbg.recording.frameworks.openai_agents_tools import InvocationCodec, describe, install, parsed
 
 
@@ -79,6 +80,31 @@ def test_what_an_invocation_returns_is_written_down_as_the_tools_output() -> Non
     assert codec.freeze(plain_result) == {"a": 1}
     for result in (plain_result, _FunctionToolInvocationResult("it failed", True), _FunctionToolInvocationResult(None)):
         assert codec.thaw(loads(dumps(codec.freeze(result)))) == result
+
+
+@pytest.mark.parametrize("says", ["no refund", None])
+@pytest.mark.parametrize("name", ["_invoke_function_tool_with_metadata", "invoke_function_tool"])
+async def test_a_call_that_a_replay_refuses_fails_as_the_tool_says(says: str | None, name: str) -> None:
+    module = ModuleType("agents.tool")
+
+    async def invoke(*, function_tool: Any, context: Any, arguments: str) -> Any:
+        raise CallRefused(arguments)
+
+    async def in_words(*, function_tool: Any, context: Any, error: Exception) -> str | None:
+        return says and f"{says}: {error}"
+
+    invoke.__name__ = name
+    vars(module).update({name: invoke, "maybe_invoke_function_tool_failure_error_function": in_words})
+    vars(module)["_FunctionToolInvocationResult"] = _FunctionToolInvocationResult
+    vars(module)["_consume_function_tool_default_failure"] = lambda context: True
+    install(module)
+    call = vars(module)[name](function_tool=SimpleNamespace(name="x"), context=None, arguments="{}")
+    if says is None:
+        with pytest.raises(CallRefused):
+            await call
+    else:
+        found = await call
+        assert (found if name == "invoke_function_tool" else found.output) == "no refund: {}"
 
 
 async def test_a_version_without_a_common_way_has_its_tools_wrapped_one_by_one() -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 from agentdbg.model.canonical import Opaque
 from agentdbg.recording import drive
+from agentdbg.recording.calls import CallRefused
 from agentdbg.recording.framework_calls import FrameworkTool, ToolDescription
 from agentdbg.recording.frameworks import approvals
 from agentdbg.recording.frameworks.mcp_annotations import effect_by
@@ -28,7 +29,7 @@ def install(module: ModuleType) -> None:
     for name in _SEAMS:
         codec = InvocationCodec(module) if name == _SEAMS[0] else None
         opener = FrameworkTool(_described, codec)
-        if replace_function(module, name, "agents", functools.partial(drive.coroutine, opener)):
+        if replace_function(module, name, "agents", functools.partial(_invoking, module, opener)):
             return
     tool = getattr(module, "FunctionTool", None)
     if tool is None:
@@ -36,6 +37,27 @@ def install(module: ModuleType) -> None:
     else:
         replace_method(tool, "__post_init__" if hasattr(tool, "__post_init__") else "__init__", _initialising)
         on_import("agents._run_impl", _install_execution)
+
+
+def _invoking(module: ModuleType, opener: FrameworkTool, original: Any) -> Any:
+    """A call that a replay refuses is a failure of the tool, which the tool says in its own words, if it does."""
+    call = drive.coroutine(opener, original)
+
+    async def invoke(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return await call(*args, **kwargs)
+        except CallRefused as refusal:
+            in_words = getattr(module, "maybe_invoke_function_tool_failure_error_function", None)
+            tool, context = kwargs.get("function_tool"), kwargs.get("context")
+            said = None if in_words is None else await in_words(function_tool=tool, context=context, error=refusal)
+            if said is None:
+                raise
+            if original.__name__ != _SEAMS[0]:
+                return said
+            own_words = module._consume_function_tool_default_failure(context)
+            return module._FunctionToolInvocationResult(said, is_sdk_generated_error=own_words)
+
+    return invoke
 
 
 def _install_execution(module: ModuleType) -> None:
