@@ -309,6 +309,185 @@ async def main():
     await asyncio.gather(*tasks, return_exceptions=True)
     return note(seen)
 """,
+    "sleep_before_any_call": """
+async def main():
+    await asyncio.sleep(0.01)
+    rounds, t = 0, asyncio.create_task(asyncio.sleep(0.03))
+    while not t.done():
+        await asyncio.sleep(0.004); rounds += 1
+    return rounds
+""",
+    "loop_in_thread": """
+import threading
+def worker(seen):
+    async def go():
+        for n in range(4):
+            t = asyncio.create_task(name_of(["w", n], -0.02)); rounds = 0
+            while not t.done():
+                await asyncio.sleep(0.004); rounds += 1
+            seen.append(rounds)
+    asyncio.run(go())
+async def main():
+    a, b = [], []
+    t = threading.Thread(target=worker, args=(a,)); t.start()
+    for n in range(4):
+        k = asyncio.create_task(name_of(["m", n], -0.02)); rounds = 0
+        while not k.done():
+            await asyncio.sleep(0.004); rounds += 1
+        b.append(rounds)
+    await asyncio.to_thread(t.join)
+    return note([a, b])
+""",
+    "hedged_requests": """
+async def main():
+    seen = []
+    for turn in range(5):
+        a = asyncio.create_task(name_of(["a", turn], -0.05))
+        done, _ = await asyncio.wait({a}, timeout=0.02)
+        ts = {a}
+        if not done:
+            ts.add(asyncio.create_task(name_of(["b", turn], -0.03)))
+        done, left = await asyncio.wait(ts, return_when=asyncio.FIRST_COMPLETED)
+        seen.append([t.result() for t in done])
+        for t in left:
+            t.cancel()
+            with contextlib.suppress(asyncio.CancelledError): await t
+        note(list(seen))
+    return note(seen)
+""",
+    "watchdog_restart": """
+async def main():
+    seen = []
+    async def work(k):
+        for n in range(3):
+            await name_of([k, n], -0.02); beat.set()
+    for k in range(3):
+        beat = asyncio.Event()
+        t = asyncio.create_task(work(k))
+        while not t.done():
+            beat.clear()
+            try:
+                await asyncio.wait_for(beat.wait(), 0.012)
+                seen.append("beat")
+            except asyncio.TimeoutError:
+                seen.append("stuck")
+                if t.done(): break
+                t.cancel()
+                await asyncio.gather(t, return_exceptions=True)
+        note(list(seen))
+    return note(seen)
+""",
+    "timeout_at_deadline": """
+async def main():
+    loop, seen = asyncio.get_running_loop(), []
+    deadline = loop.time() + 0.06
+    for n in range(8):
+        try:
+            async with asyncio.timeout_at(deadline):
+                seen.append(await name_of(n, -0.03))
+        except TimeoutError:
+            seen.append("late")
+    return note(seen)
+""",
+    "debounce": """
+async def main():
+    loop, seen, timer = asyncio.get_running_loop(), [], None
+    pending = []
+    def flush():
+        seen.append(list(pending)); pending.clear(); note(list(seen))
+    for n in range(10):
+        pending.append(await name_of(n, -0.02))
+        if timer: timer.cancel()
+        timer = loop.call_later(0.01, flush)
+    await asyncio.sleep(0.03)
+    return note(seen)
+""",
+    "stream_with_idle_timeout": """
+async def main():
+    seen = []
+    async def stream(k):
+        for n in range(4): yield await name_of([k, n], -0.02)
+    for k in range(4):
+        agen = stream(k)
+        try:
+            while True:
+                seen.append(await asyncio.wait_for(anext(agen), 0.012))
+        except (asyncio.TimeoutError, StopAsyncIteration) as e:
+            seen.append(type(e).__name__)
+        note(list(seen))
+    return note(seen)
+""",
+    "barrier_and_timeout": """
+async def main():
+    seen = []
+    b = asyncio.Barrier(3)
+    async def one(n):
+        for k in range(3):
+            await name_of([n, k], -0.02)
+            try:
+                i = await asyncio.wait_for(b.wait(), 0.015); seen.append([n, k, i])
+            except (asyncio.TimeoutError, asyncio.BrokenBarrierError) as e:
+                seen.append([n, type(e).__name__])
+                if b.broken: await b.reset()
+    await asyncio.gather(*(one(n) for n in range(3)))
+    return note(seen)
+""",
+    "many_timers_one_lane": """
+async def main():
+    loop, seen = asyncio.get_running_loop(), []
+    evs = [asyncio.Event() for _ in range(30)]
+    for n, e in enumerate(evs): loop.call_later(0.001 * ((n * 7) % 30), e.set)
+    async def w(n):
+        await evs[n].wait(); seen.append(n)
+        if n % 5 == 0: seen.append(["c", await name_of(n, -0.01)])
+    await asyncio.gather(*(w(n) for n in range(30)))
+    return note(seen)
+""",
+    "cancel_in_finally_calls": """
+async def main():
+    seen = []
+    async def one(n):
+        try:
+            await name_of(n, -0.05)
+            seen.append(n)
+        finally:
+            seen.append(["cleanup", await name_of(["c", n], -0.005)])
+    for turn in range(3):
+        ts = [asyncio.create_task(one(n)) for n in range(5)]
+        await asyncio.sleep(0.02)
+        for t in ts: t.cancel()
+        await asyncio.gather(*ts, return_exceptions=True)
+        note(list(seen))
+    return note(seen)
+""",
+    "set_of_tasks_difference": """
+async def main():
+    seen, tasks = [], {asyncio.create_task(name_of(n, -0.04)) for n in range(10)}
+    while tasks:
+        await asyncio.sleep(0.006)
+        ready = {t for t in tasks if t.done()}
+        tasks -= ready
+        seen.append([t.result() for t in ready]); note(list(seen))
+        if len(tasks) == 3:
+            tasks = frozenset(tasks)
+            seen.append([await t for t in tasks]); break
+    return note(seen)
+""",
+    "sync_tool_blocks_loop": """
+async def main():
+    seen = []
+    @agentdbg.tool(effect="read")
+    def block(n):
+        time.sleep(0.02 * WORLD.random()); return n
+    async def beat():
+        while True:
+            await asyncio.sleep(0.003); seen.append(".")
+    b = asyncio.create_task(beat())
+    for n in range(5):
+        seen.append(block(n)); seen.append(await name_of(n, -0.01))
+    b.cancel()
+    return note(seen)
+""",
 }
 WITHOUT_TIMERS = {
     "queue_workers": """
@@ -530,7 +709,7 @@ async def main():
     return note(seen)
 """,
 }
-QUICK = ("poll_done", "timeout_random_parallel", "call_later_race")
+QUICK = ("poll_done", "timeout_random_parallel", "sleep_before_any_call")
 CHANGES = {
     "another_period": ("heartbeat", "asyncio.sleep(0.007)", "asyncio.sleep(0.003)"),
     "one_sleep_more": ("poll_done", "rounds += 1", "rounds += 1; await asyncio.sleep(0.001)"),

@@ -26,8 +26,8 @@ KNOWN = "timers"
 _PASSING = sys.stdlib_module_names - {"__main__"} | {"anyio", "async_timeout"}
 """Modules that set timers for whoever calls them."""
 _DEPTH = 40
-_WRAPPERS = "agentdbg.replay."
-"""A replay has wrapped the method too."""
+_OURS = ("agentdbg.recording.", "agentdbg.replay.")
+"""So do what we have wrapped, which is more in a replay; we ourselves set none."""
 
 
 class Setter(Protocol):
@@ -76,14 +76,14 @@ def _place(here: Scope, frame: FrameType | None) -> Place | None:
 
 def is_of_program(frame: FrameType | None) -> bool:
     """Whether it is the program that sets a timer or the like, or a library that does so in a replay too."""
-    while frame is not None and str(frame.f_globals.get("__name__")).startswith(_WRAPPERS):
-        frame = frame.f_back
     for _ in range(_DEPTH):
         if frame is None:
             return False
         name = frame.f_globals.get("__name__")
-        if type(name) is not str or name.partition(".")[0] not in _PASSING:
-            return type(name) is str and not pins.is_quiet(name)
+        if type(name) is not str:
+            return False
+        if name.partition(".")[0] not in _PASSING and not name.startswith(_OURS):
+            return not pins.is_quiet(name)
         frame = frame.f_back
     return False
 

@@ -103,7 +103,7 @@ class Firings:
         unknown = [each for each in waiting if self._last.get(each.lane, -1) < at]
         if unknown and at not in self._places:
             self.fire(min(unknown, key=_moment))
-        elif waiting:
+        elif waiting and not self.is_there(at):
             self._let_go("a timer did not come to its turn")
 
     def turns(self, loop: Any) -> None:
