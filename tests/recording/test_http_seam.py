@@ -320,7 +320,7 @@ def test_the_sdks_on_httpx_replay_exactly(lab: HttpLab, old_sdks: Path, program:
     else:
         lab.provider.script(*(Reply(text="x") if i != 3 else Reply(tool_calls=ADD[:1]) for i in range(5)))
     lab.write(program)
-    lab._runs = 1
+    lab.runs = 1
     done = subprocess.run(
         [str(old_sdks), str(lab.program)],
         cwd=lab.place,

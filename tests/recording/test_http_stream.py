@@ -196,7 +196,7 @@ def lab(tmp_path: Path) -> Iterator[HttpLab]:
 def test_kill_9_in_mid_stream_leaves_the_request_and_the_chunks_so_far(lab: HttpLab) -> None:
     lab.provider.script(Reply(text="piece of text " * 400, pieces=400, chunk_delay=0.01))
     lab.write(KILLED)
-    lab._runs = 1
+    lab.runs = 1
     child = subprocess.Popen(
         [sys.executable, str(lab.program)],
         cwd=lab.place,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentdbg.replay.order import STALL_S
+from agentdbg.replay.thread_order import STALL_S
 from agentdbg.replay.verdict import ORDER_LOST
 from tests.support.replay_lab import ReplayLab
 

@@ -15,7 +15,7 @@ import pytest
 
 from agentdbg.model.records import Kind
 from agentdbg.recording.calls import Call
-from agentdbg.replay import order as orders
+from agentdbg.replay import thread_order as orders
 from agentdbg.replay.cassette import RecordedCall
 from agentdbg.replay.child_process import ControlPair, _listen
 from agentdbg.replay.child_report import ChildReport
@@ -163,7 +163,7 @@ def test_a_breakpoint_that_means_another_call_holds_nothing(stop: dict[str, obje
 def test_patience_with_the_order_ends_only_while_nobody_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(orders, "STALL_S", 0.05)
     two = [RecordedCall(f"r{n}", "tool", "look", "0", "fp", "", n, n + 2, "ok") for n in (0, 1)]
-    order = orders.CompletionOrder(two, lambda: None)
+    order = orders.ThreadOrder(two, lambda: None)
     for each in two:
         order.asked(each)
     order.hold(1)

@@ -77,7 +77,7 @@ class ReplayLab:
         self.seconds = 0.0
         self.model = ""
         self.python = sys.executable
-        self._runs = 0
+        self.runs = 0
 
     def write(self, text: str, name: str = "program.py") -> Path:
         """Write a program."""
@@ -98,7 +98,7 @@ class ReplayLab:
         """Run a program that records itself; its run is ``run-1``, the next ``run-2``."""
         if text is not None:
             self.write(text, name)
-        self._runs += 1
+        self.runs += 1
         done = subprocess.run(
             [self.python, *(command or [str(self.program)]), *arguments],
             cwd=self.place,
@@ -116,7 +116,7 @@ class ReplayLab:
         """What a program gets to see."""
         found = {
             "AGENTDBG_STORE": str(self.store),
-            "AGENTDBG_RUN_ID": f"run-{self._runs}",
+            "AGENTDBG_RUN_ID": f"run-{self.runs}",
             "AGENTDBG_DEBUG": "1",
             "OUTSIDE": str(self.outside),
             "PYTHONPATH": os.pathsep.join((str(SRC), str(self.place))),

@@ -17,6 +17,7 @@ from typing import Any, Protocol
 from agentdbg.recording import pins
 from agentdbg.recording import scope as scopes
 from agentdbg.recording.handoffs import Notes, Place, safely, settled, state
+from agentdbg.recording.loop_steps import FromOutside
 from agentdbg.recording.scope import Scope
 from agentdbg.recording.turns import arrival
 
@@ -88,7 +89,7 @@ def is_of_program(frame: FrameType | None) -> bool:
     return False
 
 
-class Firing:
+class Firing(FromOutside):
     """What a timer calls; whatever else it is asked for, the callback answers.
 
     Attributes:
@@ -113,7 +114,7 @@ class Firing:
     def _note(self) -> None:
         value = self.value
         if self._place.scope.run.recorder.answerer is None:
-            loop, _, burst, ticks = arrival(self._loop)
-            value = [loop, burst, ticks]
+            loop, _, *counted = arrival(self._loop, self._place.scope.run)
+            value = [loop, *counted]
         if value is not None:
             self._place.notes.add(self._place.lane, FIRES, value)

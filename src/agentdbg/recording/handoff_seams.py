@@ -12,17 +12,15 @@ from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.recording.handoff_calls import Seam, get_noted, hooked, put_noted
-from agentdbg.recording.handoffs import MARK, Mark, Place, Turn, local, mark_of, place_at, place_of, safely, state
+from agentdbg.recording.handoffs import MARK, Mark, Place, Turn, local, mark_of, place_of, safely, state
 from agentdbg.recording.hooks import on_standard_import, replace_everywhere
-from agentdbg.recording.interrupts import let_through
+from agentdbg.recording.loop_arrivals import threadsafe
 from agentdbg.recording.pins import real_monotonic_ns
-from agentdbg.recording.turns import arrival
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
 _hooked: set[object] = set()
-ARRIVES = "arrives"
 WAITED = "waited"
 COMPLETED = "completed"
 MOST_LISTED = 64
@@ -292,75 +290,7 @@ def _completed_again(module: ModuleType, place: Place, fs: set[Any]) -> Iterator
 
 def _loops(module: ModuleType) -> None:
     base = module.BaseEventLoop
-
-    def threadsafe(original: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(original)
-        def call_soon_threadsafe(self: Any, callback: Any, *args: Any, **kwargs: Any) -> Any:
-            place = safely(None, lambda: _submitted(args) or _acting_beside(self, module))
-            if place is None and safely(None, lambda: _is_beside(self, module)):
-                place = place_of(loops=True)
-            if place is None or not callable(callback):
-                return original(self, callback, *args, **kwargs)
-            if self.get_debug() and not self.is_closed():
-                base._check_callback(self, callback, "call_soon_threadsafe")  # as the original does with what it gets
-            handle = original(self, _Arrival(self, place, callback), *args, **kwargs)
-            if state.keeper is not None:
-                state.keeper.handed(f"{place.lane}/{ARRIVES}")
-            return handle
-
-        return call_soon_threadsafe
-
-    _replace_method(base, "call_soon_threadsafe", threadsafe)
-
-
-def _submitted(args: tuple[Any, ...]) -> Place | None:
-    """The place of what was submitted to a pool, where a loop is told that it is done: by the pool's thread, or by its
-    own, when it was done before the loop had asked to be told."""
-    for each in args:
-        mark = mark_of(each)
-        scope = None if mark is None else mark.scope()
-        if scope is not None:
-            return place_at(scope)
-    return None
-
-
-def _is_beside(loop: Any, module: ModuleType) -> bool:
-    """Whether the loop runs in another thread than this one."""
-    return loop._thread_id not in (None, module.threading.get_ident())
-
-
-def _acting_beside(loop: Any, module: ModuleType) -> Place | None:
-    """The place of a hand-off that goes on in another thread than the loop's: what a future calls belongs to it."""
-    return place_at(local.acting) if local.acting is not None and _is_beside(loop, module) else None
-
-
-class _Arrival:
-    """What another thread gave a loop, when the loop comes to it."""
-
-    def __init__(self, loop: Any, place: Place, callback: Callable[..., object]) -> None:
-        try:
-            functools.update_wrapper(self, callback, updated=())  # for whoever shows it
-        except Exception as error:
-            let_through(error)  # an object that does not like to be asked
-        self._loop = loop
-        self._place = place
-        self._callback = callback
-
-    def __call__(self, *args: Any) -> None:
-        lane, keeper = f"{self._place.lane}/{ARRIVES}", state.keeper
-        if keeper is None:
-            safely(self._place.scope, lambda: self._note_now(lane))
-            self._callback(*args)
-            return
-
-        def run(turn: Turn | None) -> None:
-            self._place.note(ARRIVES, None if turn is None else turn.value, lane=lane)
-            self._callback(*args)
-
-        keeper.arrive(self._loop, lane, run)
-
-    def _note_now(self, lane: str) -> None:
-        self._place.note(ARRIVES, [real_monotonic_ns(), *arrival(self._loop)], lane=lane)
+    _replace_method(base, "call_soon_threadsafe", partial(threadsafe, base, module))
 
 
 # -- how -------------------------------------------------------------------------------------------

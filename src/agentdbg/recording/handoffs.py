@@ -139,6 +139,13 @@ class Turn(Protocol):
         """It was recorded to have been waited or asked for in vain."""
 
 
+class Arrival(Protocol):
+    """What a thread gave an event loop."""
+
+    def come(self) -> bool:
+        """Let it come now, in its loop, if it can. Whether it has come."""
+
+
 class Keeper(Protocol):
     """Keeps a replay to the recorded order."""
 
@@ -151,7 +158,7 @@ class Keeper(Protocol):
     def doubt(self, turn: Turn) -> bool:
         """It cannot be as recorded, as far as is seen here. Whether the order is let go for that."""
 
-    def handed(self, lane: str) -> None:
+    def handed(self, lane: str, arrival: Arrival) -> None:
         """A thread gives a loop something, which will arrive there."""
 
     def arrive(self, loop: Any, lane: str, run: Callable[[Turn | None], None]) -> None:

@@ -15,6 +15,7 @@ from agentdbg.recording.http_exchange import ending, exchange, exchange_async
 from agentdbg.recording.http_requests import HttpRequest
 from agentdbg.recording.http_served import ServedResponse, answerer, cancelled_again, dropped
 from agentdbg.recording.interrupts import let_through
+from agentdbg.recording.scope import leave, waiting_inside
 from agentdbg.recording.telemetry import Reply
 
 _PRELOADED = "agentdbg.preloaded"
@@ -271,9 +272,21 @@ def _closer(call: HttpCall, stream: Any) -> Callable[[], None]:
     return close
 
 
-async def _tee_async(call: HttpCall, stream: Any) -> AsyncIterator[bytes]:
+async def _next(chunks: AsyncIterator[bytes]) -> bytes | None:
+    """What comes next; ``None`` at the end. The task waits for it inside the call."""
+    within = waiting_inside()
     try:
-        async for chunk in stream:
+        return await anext(chunks)
+    except StopAsyncIteration:
+        return None
+    finally:
+        leave(within)
+
+
+async def _tee_async(call: HttpCall, stream: Any) -> AsyncIterator[bytes]:
+    chunks = aiter(stream)
+    try:
+        while (chunk := await _next(chunks)) is not None:
             call.feed(chunk)
             yield chunk
     except GeneratorExit:

@@ -59,11 +59,11 @@ class RunRecording:
         self.waiting = False
         self.drawing: set[Lane] = set()
         self.handoffs: Notes | None = None
+        self.loop_steps: dict[int, int] = {}
         self._lock = threading.RLock()
         self._forked_lanes: set[str] = {"0"}
         self._redacted = self._surrogates = self._drawn = self._last = 0
-        self.draws_cut = False
-        self.is_child = False
+        self.draws_cut = self.is_child = False
         RunRecording._live.add(self)
 
     @classmethod

@@ -13,7 +13,7 @@ from agentdbg.recording.input_state import NO_INPUT
 TYPE_CHECKING = False  # as typing has it: importing typing takes longer than all of this
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from contextvars import Token
+    from contextvars import Context, Token
     from typing import Any, ParamSpec, Protocol, Self, TypeVar
 
     from agentdbg.recording.handoffs import Notes
@@ -233,6 +233,11 @@ def here() -> Scope | None:
     return _current.get()
 
 
+def in_context(context: Context) -> Scope | None:
+    """The same, of what is to run in a context."""
+    return context.get(_current)
+
+
 def unbegun() -> Unbegun | None:
     """The place of the running code, where a call would begin a run or has begun it."""
     found = _current.get()
@@ -242,6 +247,12 @@ def unbegun() -> Unbegun | None:
 def enter(scope: Scope | None) -> Token[Scope | None]:
     """Make ``scope`` current; undo with ``leave``."""
     return _current.set(scope)
+
+
+def waiting_inside() -> Token[Scope | None]:
+    """Wait for a call's outcome as from inside it: what then goes on is not the program. Undo with ``leave``."""
+    here = _current.get()
+    return _current.set(None if here is None else here._replace(inside_http=True))
 
 
 def leave(token: Token[Scope | None]) -> None:

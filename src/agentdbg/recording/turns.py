@@ -5,7 +5,8 @@ turns between, they are not. Times do not tell: a turn lasts microseconds, and s
 
 From each outcome a *marker* goes through the loop's queue turn by turn, right ahead of what that outcome leads to.
 All markers advance one count. An outcome's count therefore says how far what every earlier one led to had come. Counts
-begin again, with another *burst*, when the program came to rest between.
+begin again, with another *burst*, when the program came to rest between. Of the loops of ``asyncio`` more is known, see
+`agentdbg.recording.loop_steps`; this is for all others.
 """
 
 from __future__ import annotations
@@ -16,9 +17,12 @@ from contextvars import Context
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from agentdbg.recording.loop_steps import count_steps, steps
+
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
 
+    from agentdbg.recording.run import RunRecording
     from agentdbg.recording.scope import Scope
 
 NEAR = 16
@@ -95,17 +99,27 @@ def note_turn(scope: Scope, event: dict[str, object]) -> None:
     loop: AbstractEventLoop | None = None if events is None else events._get_running_loop()
     if loop is None:
         return
-    turns = _turns(loop)
-    event["turn"] = turns.ended() if "of" in event else turns.asked()
+    event["turn"] = _ended(loop, scope.run) if "of" in event else _asked(loop, scope.run)
 
 
-def arrival(loop: AbstractEventLoop) -> list[int]:
+def arrival(loop: AbstractEventLoop, run: RunRecording) -> list[int]:
     """What another thread gave this thread's event loop is there: counted as an outcome is."""
-    return _turns(loop).ended()
+    return _ended(loop, run)
+
+
+def _asked(loop: AbstractEventLoop, run: RunRecording) -> list[int]:
+    asked, counted = _turns(loop).asked(), steps(run, loop)
+    return asked if counted is None else [*asked, counted]
+
+
+def _ended(loop: AbstractEventLoop, run: RunRecording) -> list[int]:
+    turns, counted = _turns(loop), steps(run, loop)
+    return turns.ended() if counted is None else [turns.number, turns.turn, 0, 0, counted]
 
 
 def _turns(loop: AbstractEventLoop) -> LoopTurns:
     turns = _local.turns
     if turns is None or turns.loop is not loop:
+        count_steps()
         turns = _local.turns = LoopTurns(loop)
     return turns

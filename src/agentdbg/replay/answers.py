@@ -130,6 +130,7 @@ class ExactAnswers:
             self._handoffs.install()
             timers.firings = self._firings
             self._firings.time = time
+        self._order.loops.install()
         return timers
 
     def begins(self) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from contextvars import Context
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.recording.turns import MARKERS, NEAR
@@ -30,6 +30,8 @@ class Sleeper:
     future: Future[None]
     gap: float
     task: Task[Any] | None
+    soon: bool = field(default=False, init=False)
+    """It is let go on as soon as its loop has nothing left to run."""
 
     def wake(self) -> None:
         """Let the task go on."""

@@ -33,7 +33,8 @@ class RecordedCall:
         asked_at: When it was asked, in seconds on the recording machine's monotonic clock.
         ended_at: When it ended, on the same.
         yields: Its event loop turned while the call went on.
-        turn: Loop, turn, burst and count of the outcome, as in the record.
+        asked_turn: Loop, turn and steps of the intent, as in the record.
+        turn: Loop, turn, burst, count and steps of the outcome, as in the record.
         burst: Number of the burst, and the count in it; see `agentdbg.recording.turns`.
         error: Type, module, message and decoded argument list of a recorded exception.
     """
@@ -53,6 +54,7 @@ class RecordedCall:
     stream: tuple[str, ...] = ()
     gap: float = 0.0
     yields: bool = False
+    asked_turn: tuple[int, ...] = ()
     turn: tuple[int, ...] = ()
     burst: tuple[int, ...] = ()
     asked_at: float = 0.0
@@ -173,7 +175,11 @@ class _Builder:
             error=self._error(step, outcome),
             attrs=attrs,
             stream=tuple(key for key in (self._keep(step, ref) for ref in refs) if key is not None),
-            yields=ended is not None and len(ended.turn) == 4 and len(asked.turn) == 2 and ended.turn[:2] != asked.turn,
+            yields=ended is not None
+            and len(ended.turn) > 3
+            and len(asked.turn) > 1
+            and ended.turn[:2] != asked.turn[:2],
+            asked_turn=asked.turn,
             turn=() if ended is None else ended.turn,
         )
         self._found.append(_Found(call, asked, ended))
@@ -301,7 +307,9 @@ def read(directory: str) -> Cassette:
     with open(f"{directory}/calls.json", "rb") as file:
         found = json.load(file)
     calls = tuple(
-        RecordedCall(**{**call, **{name: tuple(call[name] or ()) for name in ("stream", "turn", "burst")}})
+        RecordedCall(
+            **{**call, **{name: tuple(call[name] or ()) for name in ("stream", "asked_turn", "turn", "burst")}}
+        )
         for call in found["calls"]
     )
     draws = tuple((lane, source, site, value) for lane, source, site, value in found["draws"])

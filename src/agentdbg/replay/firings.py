@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from agentdbg.recording.firings import FIRES, KNOWN, Firing
 from agentdbg.recording.handoffs import CUT, state
 from agentdbg.replay.clock import real_monotonic
+from agentdbg.replay.thread_order import STALL_S
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -108,8 +109,11 @@ class Firings:
 
     def turns(self, loop: Any) -> None:
         """A loop that does not come to rest turns: its timer fires all the same, when the program has had its time."""
+        place, since = self._order.at()
+        if self._order.loops.counts(place) and real_monotonic() - since < STALL_S:
+            return  # it comes after so many steps of the program
         busy = self._busy[id(loop)] = self._busy.get(id(loop), 0) + 1 if loop._ready else 0
-        if busy < _TURNS or real_monotonic() - self._order.at()[1] < _WORK_S:
+        if busy < _TURNS or real_monotonic() - since < _WORK_S:
             return
         if (timer := self.due(loop)) is not None and not self._order.held():
             self.fire(timer)
@@ -134,8 +138,20 @@ class Firings:
             return None
         return any(each.lane == recorded.lane for timers in self._held.values() for each in timers if _waits(each))
 
+    def bring(self, loop: Any, place: int) -> None:
+        """Let the timer with this place fire, ahead of what its loop has in its queue."""
+        recorded = self._places.get(place)
+        if recorded is not None and self._keeps() and (timer := self._of(loop, recorded.lane, place)) is not None:
+            self._take_out(timer)
+            timer._run()
+
     def fire(self, timer: Any) -> None:
         """Let a timer's loop call it now."""
+        self._take_out(timer)
+        timer._loop._ready.append(timer)
+
+    def _take_out(self, timer: Any) -> None:
+        """The timer does not wait any more."""
         loop = timer._loop
         if self.time is not None:
             self.time.to(timer.due)
@@ -143,7 +159,6 @@ class Firings:
         loop._scheduled[:] = left
         heapq.heapify(loop._scheduled)
         timer._scheduled = False
-        loop._ready.append(timer)
 
     def runs(self, timer: Any) -> None:
         """A timer's callback is about to be called."""

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.model.records import Json
 from agentdbg.recording.firings import FIRES, KNOWN
-from agentdbg.recording.handoff_seams import ARRIVES, WAITED
-from agentdbg.recording.handoffs import CUT, Turn, state
+from agentdbg.recording.handoff_seams import WAITED
+from agentdbg.recording.handoffs import CUT, Arrival, Turn, state
+from agentdbg.recording.loop_arrivals import ARRIVES
 from agentdbg.replay.by_hand import by_hand
 from agentdbg.replay.cassette import Cassette
 from agentdbg.replay.placing import HandOff
@@ -140,14 +141,14 @@ class HandOffOrder:
         self.let_go(f"{turn.what} found something else than was recorded")
         return True
 
-    def handed(self, lane: str) -> None:
+    def handed(self, lane: str, arrival: Arrival) -> None:
         """A thread gives a loop something, which will arrive there."""
         with self._order.changed:
             due = next((each for each in self._lanes.get(lane, ()) if each.place not in self._on_the_way), None)
             if due is None or self.lost:
                 return
             self._on_the_way.add(due.place)
-        self._order.handed(due.place)
+        self._order.handed(due.place, arrival)
 
     def arrive(self, loop: Any, lane: str, run: Callable[[Turn | None], None]) -> None:
         """What another thread gave a loop has arrived there: run it when its turn has come."""

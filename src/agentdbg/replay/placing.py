@@ -13,13 +13,14 @@ from typing import TypeAlias
 
 from agentdbg.model.records import Json
 from agentdbg.recording.firings import FIRES
-from agentdbg.recording.handoff_seams import ARRIVES
 from agentdbg.recording.handoffs import MOST, RETURNED
+from agentdbg.recording.loop_arrivals import ARRIVES
 
 AT_ONCE_NS = 100_000
 """Outcomes that are less apart, with nothing between them, are taken to be of one turn where turns are not known."""
 _AN_ARRIVAL = 5
 _A_FIRING = 3
+"""Numbers that are noted of what comes to a loop whose turns are counted; where steps are, there is one more."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from math import inf
+from typing import NamedTuple
 
 from agentdbg.model.records import StepStatus
-from agentdbg.recording.handoff_seams import ARRIVES
+from agentdbg.recording.firings import FIRES
+from agentdbg.recording.loop_arrivals import ARRIVES
 from agentdbg.replay.cassette import RecordedCall
 from agentdbg.replay.placing import HandOff, bursts
+
+
+class Steps(NamedTuple):
+    """How often an event loop had gone on with the program when something came to it.
+
+    Attributes:
+        loop: Which loop it was, of which process.
+        number: Counted by `agentdbg.recording.loop_steps`.
+    """
+
+    loop: tuple[str, int]
+    number: int
 
 
 class Row:
@@ -20,6 +34,8 @@ class Row:
         moments: When each place came, in seconds on the recording machine's monotonic clock; ``inf`` at the end.
         cancelled: Places of outcomes that are cancellations.
         handed: Places of hand-offs.
+        steps: By place, what is known of those that came in a loop of ``asyncio``.
+        coming: The places of what comes to those loops from outside: outcomes and arrivals.
         bursts: What came to one event loop at once: the places of each burst with their counts.
     """
 
@@ -36,6 +52,8 @@ class Row:
                 at[call.ended], self._lanes[call.ended] = call.ended_at, call.lane
         counted = [(call.ended, call.burst) for call in calls if call.ended is not None]
         self.bursts = list(bursts([*counted, *((place, each.burst) for place, each in handoffs.items())]))
+        self.steps = dict(_steps(calls, handoffs))
+        self.coming = self.steps.keys() - {call.asked for call in calls}
         self.moments = [*accumulate((at.get(place, inf) for place in range(self.end)), max), inf]
 
     def lane(self, place: int) -> str:
@@ -49,3 +67,19 @@ class Row:
     def arrives(self, place: int) -> bool:
         """Whether it is the arrival at an event loop of what a thread gave it."""
         return place in self._arrivals
+
+
+def _steps(calls: Sequence[RecordedCall], handoffs: Mapping[int, HandOff]) -> Iterator[tuple[int, Steps]]:
+    writer = calls[0].step.partition(":")[0] if calls else ""
+    for call in calls:
+        process = call.step.partition(":")[0]
+        if len(call.asked_turn) == 3:
+            yield call.asked, Steps((process, call.asked_turn[0]), call.asked_turn[2])
+        if call.ended is not None and len(call.turn) == 5:
+            yield call.ended, Steps((process, call.turn[0]), call.turn[4])
+    for place, each in handoffs.items():
+        noted = each.value[1:] if each.what == ARRIVES and isinstance(each.value, list) else each.value
+        if isinstance(noted, list) and len(noted) == {ARRIVES: 5, FIRES: 4}.get(each.what):
+            loop, number = noted[0], noted[-1]
+            if isinstance(loop, int) and isinstance(number, int):
+                yield place, Steps((writer, loop), number)

@@ -17,6 +17,7 @@ import heapq
 import sys
 import threading
 from collections.abc import Callable
+from contextvars import Context
 from math import ceil, inf
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
@@ -191,6 +192,10 @@ class Timers:
         with self._lock:
             return any(each < moment for ident, each in self._owners.items() if ident != me)
 
+    def is_waiting(self, ident: int) -> bool:
+        """Whether a thread waits for a moment."""
+        return ident in self._owners
+
     def _owning(self, moment: float) -> Owning:
         return Owning(self._owners, self._lock, moment)
 
@@ -275,7 +280,7 @@ class Timers:
             self._time.to(outcome[0])
             if timer is not None:
                 found.not_before(loop, self._time.now() + _LATE_S)
-            loop.call_soon(outcome[1].wake)
+            loop.call_soon(outcome[1].wake, context=Context())
         elif timer is not None:
             now = self._time.now()
             if (left := timer.when() - now) > 0:
@@ -310,7 +315,7 @@ class _Loop:
         now = real_monotonic()
         for due in [each for each in self.later if each[0] <= now]:
             self.later.remove(due)
-            loop.call_soon(due[1])
+            loop.call_soon(due[1], context=Context())
 
     def next_timer(self, loop: Any) -> TimerHandle | None:
         """The program's next timer."""
