@@ -183,7 +183,10 @@ class Pauses:
             where = [frame.members() for frame in innermost_own(lambda text: text)]
             if where != told:
                 told = where
-                self._tell({"event": "no_call", "where": where})
+                try:
+                    self._tell({"event": "no_call", "where": where})
+                except OSError:
+                    return  # nobody listens any more
 
     # -- inside -----------------------------------------------------------------------------------
 
