@@ -23,7 +23,8 @@ WRITE_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_TRUNC
 # Looked up by name through ctypes, each of these reaches outside without another audit event.
 # fmt: off
 LIBC_EFFECTS = frozenset([
-    "bind", "connect", "socket", "sendto", "sendmsg", "sendmmsg", "getaddrinfo", "gethostbyname", "gethostbyname_r",
+    "bind", "connect", "socket", "send", "sendto", "sendmsg", "sendmmsg", "getaddrinfo", "gethostbyname",
+    "gethostbyname_r",
     "open", "openat", "openat2", "creat", "fopen", "freopen", "mkstemp", "mkostemp", "mkdtemp", "shm_open", "unlink",
     "unlinkat", "remove", "rename", "renameat", "renameat2", "link", "linkat", "symlink", "symlinkat", "mkdir",
     "mkdirat", "rmdir", "mkfifo", "mkfifoat", "mknod", "mknodat", "truncate", "chmod", "fchmodat", "chown", "lchown",

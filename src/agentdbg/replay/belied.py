@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from agentdbg.model.records import Effect, Kind, Step
+from agentdbg.replay.drift import was_stopped
 from agentdbg.store.protocols import RunSource
 
 _STANDS_FOR = {"dry_run": "its dry run", "status": "its status look-up"}
@@ -30,7 +31,8 @@ def belied(replayed: RunSource, sent: Sequence[dict[str, Any]]) -> Iterator[dict
             tools[step.id] = step
         elif above is not None:
             tools[step.id] = above  # what is inside of what is inside
-            if step.kind is Kind.HTTP and above.effect is Effect.NONE and "served_from" not in step.attrs:
+            went_out = "served_from" not in step.attrs and not was_stopped(step)
+            if step.kind is Kind.HTTP and above.effect is Effect.NONE and went_out:
                 yield _finding(above, f"declared none, and sent {step.name}")
     for each in sent:
         if (tool := tools.get(str(each.get("step")))) is not None:

@@ -6,13 +6,13 @@ from collections import defaultdict, deque
 from dataclasses import asdict, dataclass
 
 from agentdbg.compare.step_difference import Sameness, StepJudge, has_ended
-from agentdbg.model.records import Effect, Kind, Step
+from agentdbg.model.records import Effect, Kind, Step, StepStatus
 from agentdbg.replay.cassette import served_steps
 from agentdbg.store.protocols import RunSource
 
 _READING = (Kind.TOOL, Kind.HTTP, Kind.RETRIEVAL, Kind.READ)
 _STOPPED = ("Refused", "CallRefused")
-"""Errors by which a replay stops something: what comes of that is not the outside world's doing."""
+"""Errors by which a replay stops something."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +53,19 @@ def drift_between(recorded: RunSource, replayed: RunSource, same: Sameness) -> t
         mate = queue.popleft()
         if not _is_live_read(step) or not has_ended(step):
             continue
-        if step.error is not None and step.error.type.rpartition(".")[2] in _STOPPED:
-            continue
+        if was_stopped(step) or step.status is StepStatus.CANCELLED:
+            continue  # not the outside world's doing
         difference = judge.outcome(mate, step)
         if difference is not None:
             found.append(
                 Drift(mate.n, mate.id, mate.name, step.id, difference.path, difference.expected, difference.got)
             )
     return tuple(found)
+
+
+def was_stopped(step: Step) -> bool:
+    """Whether a replay stopped what a step was about to do."""
+    return step.error is not None and step.error.type.rpartition(".")[2] in _STOPPED
 
 
 def _is_live_read(step: Step) -> bool:

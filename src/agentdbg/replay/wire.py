@@ -12,6 +12,7 @@ import os
 import re
 import socket
 import stat
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -27,6 +28,8 @@ _LINE: Final = re.compile(rb"(?:^|\n)([A-Z]{3,20}) (\S{1,8000}) HTTP/(\d)(?:\.\d
 _HOST: Final = re.compile(rb"\nhost:[ \t]*([^\r\n]+)", re.IGNORECASE)
 _TAIL: Final = 8192
 _FAMILIES: Final = frozenset((socket.AF_INET, socket.AF_INET6, getattr(socket, "AF_UNIX", socket.AF_INET)))
+_UNSEEN: Final = b"UNSEEN * HTTP/1.1\n"
+"""Stands for what cannot be looked at."""
 _TLS: Final = (b"\x14\x03", b"\x15\x03", b"\x16\x03", b"\x17\x03")
 
 
@@ -106,18 +109,41 @@ class Wire:
         setattr(owner, name, sends)
 
     def _install_descriptors(self) -> None:
-        """``os.write`` to a socket's descriptor."""
-        write = os.write
+        """What goes to a socket's descriptor, past the socket: its bytes, a file's, or a file that is made of it."""
+        write, writev, sendfile = os.write, getattr(os, "writev", None), getattr(os, "sendfile", None)
 
-        @functools.wraps(write)
-        def looked_at(descriptor: int, data: Any, /) -> int:
-            with suppress(OSError, TypeError):  # then the call itself says so
-                if stat.S_ISSOCK(os.fstat(descriptor).st_mode):
-                    with socket.socket(fileno=os.dup(descriptor)) as connection:
-                        self.look(connection, (data,))
+        def writes(descriptor: int, data: Any, /) -> int:
+            self._look_below(descriptor, lambda: (data,))
             return write(descriptor, data)
 
-        os.write = looked_at
+        def writes_all(descriptor: int, pieces: Any, /) -> Any:
+            self._look_below(descriptor, lambda: pieces)
+            return writev(descriptor, pieces)  # type: ignore[misc]  # only where there is one
+
+        def sends(out_fd: int, in_fd: int, offset: int | None, count: int, *more: Any, **kwargs: Any) -> Any:
+            self._look_below(out_fd, lambda: (_of_file(in_fd, offset, count),))
+            return sendfile(out_fd, in_fd, offset, count, *more, **kwargs)  # type: ignore[misc]
+
+        ways: tuple[tuple[str, Any, Any], ...]
+        ways = (("write", write, writes), ("writev", writev, writes_all), ("sendfile", sendfile, sends))
+        for name, original, ours in ways:
+            if original is not None:
+                setattr(os, name, functools.wraps(original)(ours))
+        sys.addaudithook(self._opened)
+
+    def _opened(self, event: str, args: tuple[Any, ...]) -> None:
+        """A file that writes to a socket's descriptor: nobody sees what."""
+        if event == "open" and type(args[0]) is int and isinstance(args[1], str) and set(args[1]) & set("wa+"):
+            self._look_below(args[0], lambda: (_UNSEEN,))
+
+    def _look_below(self, descriptor: int, pieces: Callable[[], Iterable[Any]]) -> None:
+        connection = None
+        with suppress(OSError, TypeError):  # then the call itself says so
+            if stat.S_ISSOCK(os.fstat(descriptor).st_mode):
+                connection = socket.socket(fileno=os.dup(descriptor))
+        if connection is not None:
+            with connection:
+                self.look(connection, pieces())
 
     def look(self, connection: Any, pieces: Iterable[Any]) -> None:
         """Have pieces judged that are about to be sent together."""
@@ -129,6 +155,15 @@ class Wire:
             return
         line = self._lines.setdefault(connection, _Line())
         self._judge(_piece(line, address, data))
+
+
+def _of_file(descriptor: int, offset: int | None, count: int) -> bytes:
+    """The beginning of what is about to be sent of a file."""
+    try:
+        at = os.lseek(descriptor, 0, os.SEEK_CUR) if offset is None else offset
+        return os.pread(descriptor, min(count or _TAIL, _TAIL), at)
+    except (OSError, TypeError):
+        return _UNSEEN
 
 
 def _piece(line: _Line, address: object, data: bytes) -> Piece:
