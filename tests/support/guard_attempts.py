@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import contextlib
 import ctypes
 import importlib
 import json
@@ -108,7 +109,8 @@ def by_name(w: World) -> None:
 
 @attempt
 def host_lookup(w: World) -> None:
-    socket.gethostbyname("localhost")
+    with contextlib.suppress(socket.gaierror):
+        socket.gethostbyname("nowhere.invalid")
 
 
 @attempt

@@ -134,11 +134,15 @@ class CapturedFiles:
             look = held if self._is_held(path, status) else partial(self._state, path, status)
             self._tell("write", path, look, run, scope, path)
 
-    def before_link(self, path: str, link: str, run: RunRecording | None, scope: Scope | None) -> None:
-        """A file is about to get a second name: who writes under that changes the file."""
-        self.before_write(link, run, scope)
+    def before_change(self, event: str, paths: list[str], run: RunRecording | None, scope: Scope | None) -> None:
+        """Something is about to be done to files, given as an audit event."""
+        if event != "os.link" or len(paths) != 2:
+            for path in paths:
+                self.before_write(path, run, scope, moves=event == "os.rename")
+            return
+        self.before_write(paths[1], run, scope)
         if len(self._linked) < MOST_SEEN:
-            self._linked[link] = path
+            self._linked[paths[1]] = paths[0]  # who writes under the second name changes the file
 
     def _before_change(self, path: str, run: RunRecording | None, scope: Scope | None, *, moves: bool) -> None:
         """A directory is about to be taken away, or moved with what is in it."""

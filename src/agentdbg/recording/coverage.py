@@ -17,7 +17,7 @@ import sys
 from _thread import _local
 
 from agentdbg.recording import starts
-from agentdbg.recording.effect_events import WRITE_FLAGS, Rules, command, resolve
+from agentdbg.recording.effect_events import WRITE_FLAGS, Rules, command, nothing_to_start, resolve
 from agentdbg.recording.file_weight import TemporaryFiles, is_dull
 from agentdbg.recording.frames import OwnFiles, asked_by, innermost, place_of, witness
 from agentdbg.recording.hooks import on_standard_import
@@ -268,11 +268,7 @@ def _wrote(event: str, detail: str, paths: list[str]) -> None:
     weight = state.temporary.weight(paths)
     _be_ready()
     if state.files is not None and not weight and event in _TAKES_CONTENT:
-        if event == "os.link" and len(paths) == 2:
-            state.files.before_link(paths[0], paths[1], *_standing())
-        else:
-            for path in paths:
-                state.files.before_write(path, *_standing(), moves=event == "os.rename")
+        state.files.before_change(event, paths, *_standing())
     _saw(event, detail, frame, FILE, weight)
 
 
@@ -299,6 +295,8 @@ def _database(event: str, args: Args) -> None:
 
 def _started(event: str, args: Args) -> None:
     detail = _judged(_rules.checks[event], args) or ""
+    if nothing_to_start(event, args) is not None:
+        return
     if (asker := _ASKS_MACHINE.get(detail)) is None or not asked_by(asker):
         _start(event, detail)
 

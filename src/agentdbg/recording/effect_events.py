@@ -36,6 +36,12 @@ LIBC_EFFECTS = frozenset([
 # fmt: on
 
 
+_DEVICES = ("/dev/zero", "/dev/full", "/dev/tty")
+_HOSTS = "/etc/hosts"
+_hosts: set[str] = set()
+"""Names and addresses of the machine's own table, once they are asked for."""
+
+
 class Rules:
     """The table of checks.
 
@@ -50,7 +56,7 @@ class Rules:
             allow_write: Files and directories (with everything below them); they are resolved now, once.
         """
         roots = [os.path.normcase(os.path.realpath(path)) for path in allow_write]
-        self._files = frozenset([*roots, os.path.normcase(os.devnull)])
+        self._files = frozenset([*roots, os.path.normcase(os.devnull), *_DEVICES])
         self._folders = tuple(root if root.endswith(os.sep) else root + os.sep for root in roots)
         self.checks: Mapping[str, Check] = {**self._file_checks(), **_network_checks(), **_process_checks()}
 
@@ -193,7 +199,7 @@ def _network_checks() -> dict[str, Check]:
         return None if args[1] is None or _in_socketpair() else address(args[1])
 
     def look_up(args: Args) -> str | None:
-        return None if args[0] is None or _numeric(args[0]) else _text(args[0])
+        return None if args[0] is None or _numeric(args[0]) or _is_at_hand(args[0]) else _text(args[0])
 
     def look_up_service(args: Args) -> str | None:
         return None if look_up(args) is None else address((args[0], args[1]))
@@ -205,7 +211,7 @@ def _network_checks() -> dict[str, Check]:
         "socket.sendmsg": reach,  # no address: over a connection, which was judged when it was made
         "socket.getaddrinfo": look_up_service,
         "socket.gethostbyname": look_up,
-        "socket.gethostbyaddr": lambda args: _text(args[0]),
+        "socket.gethostbyaddr": lambda args: None if _is_at_hand(args[0]) else _text(args[0]),
         "socket.getnameinfo": lambda args: address(args[0]),
         "socket.sethostname": lambda args: _text(args[0]),
         "syslog.openlog": lambda args: _text(args[0]),
@@ -285,6 +291,41 @@ def _numeric(host: object) -> bool:
             continue
         return True
     return text == ""
+
+
+def _is_at_hand(host: object) -> bool:
+    """Whether the machine's own table has a name, or an address, so that no other machine is asked."""
+    return _text(host).lower() in _table_of_hosts()
+
+
+def _table_of_hosts() -> set[str]:
+    if not _hosts:
+        _hosts.add("localhost")
+        try:
+            with open(_HOSTS, encoding="utf-8", errors="replace") as file:
+                _hosts.update(word.lower() for line in file for word in line.partition("#")[0].split())
+        except OSError:
+            pass  # there is no such table
+    return _hosts
+
+
+def nothing_to_start(event: str, args: Args) -> OSError | None:
+    """What a start ends with when there is no such program; ``None`` where there is one, or it is not known."""
+    if event != "subprocess.Popen" or os.name != "posix":
+        return None
+    given, _, cwd, env = args
+    if not isinstance(given, str | bytes | os.PathLike) or (cwd is not None and not os.path.isdir(cwd)):
+        return None
+    program = os.fsdecode(given)
+    if os.path.dirname(program):
+        places = [os.path.join(os.fsdecode(cwd or ""), program)]
+    else:
+        places = [os.path.join(os.fsdecode(place), program) for place in os.get_exec_path(env)]
+    if any(map(os.path.lexists, places)):
+        return None
+    from errno import ENOENT
+
+    return FileNotFoundError(ENOENT, os.strerror(ENOENT), given)
 
 
 def _in_socketpair() -> bool:

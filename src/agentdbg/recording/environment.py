@@ -13,7 +13,7 @@ import re
 import sys
 import time
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 from agentdbg.model.records import Json
@@ -147,8 +147,8 @@ def _locale() -> Json:
     import locale
 
     return {
-        "LC_ALL": os.environ.get("LC_ALL"),
-        "LANG": os.environ.get("LANG"),
+        "LC_ALL": _environ().get("LC_ALL"),
+        "LANG": _environ().get("LANG"),
         "preferred_encoding": locale.getpreferredencoding(False),
         "filesystem_encoding": sys.getfilesystemencoding(),
     }
@@ -156,7 +156,7 @@ def _locale() -> Json:
 
 def _time_zone() -> Json:
     now = time.localtime()
-    return {"name": now.tm_zone, "utc_offset_s": now.tm_gmtoff, "TZ": os.environ.get("TZ"), "area": _attempt(_area)}
+    return {"name": now.tm_zone, "utc_offset_s": now.tm_gmtoff, "TZ": _environ().get("TZ"), "area": _attempt(_area)}
 
 
 def _area() -> Json:
@@ -198,10 +198,7 @@ def _hash_seed() -> Json:
 def variables(secret: bytes) -> dict[str, Json]:
     """Every environment variable: present, keyed hash of the value, and the value of a few that are no secret."""
     found: dict[str, Json] = {}
-    for name in sorted(os.environ):
-        value = os.environ.get(name)
-        if value is None:
-            continue
+    for name, value in sorted(_environ().items()):
         entry: dict[str, Json] = {"present": True}
         if secret:
             entry["mac"] = hmac.new(secret, os.fsencode(value), hashlib.sha256).hexdigest()[:12]
@@ -209,6 +206,11 @@ def variables(secret: bytes) -> dict[str, Json]:
             entry["value"] = printable(value)
         found[printable(name)] = entry
     return found
+
+
+def _environ() -> Mapping[str, str]:
+    """The variables that a launched program was started with; of another, those that are set by now."""
+    return launched.started_with if launched.active else os.environ.copy()
 
 
 def _is_shown(name: str, value: str) -> bool:

@@ -181,3 +181,5 @@ def _here() -> str:
 
 started_in = _here()
 """The working directory when this was loaded, which the bootstrap does before the program runs."""
+started_with = dict(os.environ)
+"""The variables at that time: the program may change them."""

@@ -42,7 +42,9 @@ MAX_DRAWS_PER_RUN = 200_000
 FLUSH_AT = 500
 _HERE = __name__.rpartition(".")[0]
 _OURS = ("pins", "datetime_pins", "random_pins", "tempfile_pins", "uuid_pins", "values")
-_TRANSPARENT = frozenset(("random", "uuid", "datetime", "time", "tempfile", *(f"{_HERE}.{name}" for name in _OURS)))
+_TRANSPARENT = frozenset(
+    ("random", "uuid", "datetime", "time", "tempfile", "email.utils", *(f"{_HERE}.{name}" for name in _OURS))
+)
 _NETWORK = frozenset(
     ("agentdbg", "httpx", "httpcore", "httpx2", "httpcore2", "anyio", "sniffio", "h11", "h2", "urllib3", "requests",
      "aiohttp", "certifi", "websockets", "grpc", "botocore", "watchfiles", "textual", "opentelemetry", "ddtrace",

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from agentdbg.recording.framework_calls import Codec
 
 _OBJECT = b'"$"'
+_ROOM = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +39,14 @@ class ServedOutcome:
         return None if self.served.result is None else self._thawed(loads(self.served.result))
 
     def _thawed(self, value: Any) -> Any:
+        make: Callable[[Any], Any] = thaw if self.codec is None else self.codec.thaw
+        if self.codec is None and _OBJECT not in (self.served.result or b""):
+            return value
         try:
-            if self.codec is not None:
-                return self.codec.thaw(value)
-            return thaw(value) if _OBJECT in (self.served.result or b"") else value
+            try:
+                return make(value)
+            except RecursionError:  # nested more deeply than the program's own calls may be
+                return _with_room(make, value)
         except Exception as problem:  # classes that have changed since
             raise self.stop(f"the recorded result cannot be made again: {problem}") from problem
 
@@ -55,6 +60,15 @@ class ServedOutcome:
             raise_again(self.served.error)
         returned = record.get("return")
         return None if returned is None else self._thawed(returned)
+
+
+def _with_room(make: Callable[[Any], Any], value: Any) -> Any:
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, _ROOM))
+    try:
+        return make(value)
+    finally:
+        sys.setrecursionlimit(limit)
 
 
 class RecordedError(Exception):

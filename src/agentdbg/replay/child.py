@@ -25,7 +25,7 @@ from agentdbg.recording.launch.ending import exit_status_text
 from agentdbg.recording.process import recorder
 from agentdbg.recording.start import install as install_seams
 from agentdbg.replay import cassette as cassettes
-from agentdbg.replay import layers, libraries, program, program_error
+from agentdbg.replay import kept_descriptors, layers, libraries, program, program_error
 from agentdbg.replay.answers import ExactAnswers
 from agentdbg.replay.by_hand import by_hand
 from agentdbg.replay.clock import RecordedDraws
@@ -128,9 +128,13 @@ class Replay:
 
     def _arm(self, kin: Kin | None) -> None:
         """Put the guard in force."""
+        if kin is None:
+            libraries.track_nothing()
+        kept_descriptors.keep()
         spec, report = self._spec, self._reporter.report
         allow = None if self._regression is None else self._regression.allows
-        guard = Guard(spec["allow_write"], spec["tolerate"], step_now, report, allow if kin is None else kin.allows)
+        allow = allow if kin is None else kin.allows
+        guard = Guard(spec["allow_write"], spec["tolerate"], step_now, report, allow, spec.get("started") or ())
         guard.arm()
         if self._regression is not None:
             self._regression.watch_wire(guard.refuse)

@@ -29,7 +29,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agentdbg.recording.effect_events import Rules
+from agentdbg.recording.effect_events import Rules, nothing_to_start
 from agentdbg.recording.frames import user_frame
 from agentdbg.replay.guard_seals import Seals
 
@@ -81,6 +81,7 @@ class Guard:
         where: Callable[[], str | None],
         report: Callable[[Violation], None],
         allow: Callable[[str, tuple[object, ...]], bool] | None = None,
+        started: Sequence[str] = (),
     ) -> None:
         """Prepare the guard.
 
@@ -91,8 +92,10 @@ class Guard:
             report: Called in the offending thread, before the effect's caller sees the exception. What it does
                 itself is not judged.
             allow: Whether an effect, given as an audit event, may happen all the same: in a regression replay.
+            started: Commands that were started when it was recorded: not to be taken for missing ones.
         """
         self._allow = allow
+        self._started = frozenset(started)
         self._rules = Rules(allow_write)
         self._tolerate = [re.compile(fnmatch.translate(pattern)) for pattern in tolerate]
         self._where = where
@@ -156,8 +159,12 @@ class Guard:
             detail = check(args)
         except Exception as problem:
             detail = f"(not understood, so refused: {type(problem).__name__})"
-        if detail is not None and not self._is_allowed(event, args):
-            self._refuse(event, detail)
+        if detail is None or self._is_allowed(event, args):
+            return
+        missing = None if detail in self._started else nothing_to_start(event, args)
+        if missing is not None:  # as it was when it was recorded: nothing happens
+            raise missing
+        self._refuse(event, detail)
 
     def _is_allowed(self, event: str, args: tuple[object, ...]) -> bool:
         if self._allow is None:

@@ -187,7 +187,9 @@ def begin() -> None:
     scope.enter_program(child_places.lane_of_start())
     install_seams()
     reporter = Reporter(answers, joined.tell)
-    guard = Guard(spec["allow_write"], spec["tolerate"], step_now, reporter.report, kin.allows)
+    guard = Guard(
+        spec["allow_write"], spec["tolerate"], step_now, reporter.report, kin.allows, spec.get("started") or ()
+    )
     kin.refuse = guard.refuse
     guard.arm()
     follow_forks(reporter, kin, draws, None)

@@ -30,6 +30,17 @@ def answer_from_cache() -> None:
     on_standard_import("ctypes.util", _patch)
 
 
+def track_nothing() -> None:
+    """Have ``multiprocessing`` start no process that sees after shared memory: a replay's own ends with it."""
+    on_standard_import("multiprocessing.resource_tracker", _untracked)
+
+
+def _untracked(module: ModuleType) -> None:
+    for name in ("register", "unregister"):
+        setattr(module, name, lambda name, rtype: None)
+        setattr(module.ResourceTracker, name, lambda self, name, rtype: None)
+
+
 def _patch(module: ModuleType) -> None:
     if hasattr(module, "_findSoname_ldconfig") and os.path.exists(CACHE):
         found = Libraries()

@@ -57,6 +57,8 @@ def _script(typed: str, file: str, arguments: list[str]) -> None:
     except OSError as problem:
         words = f"{file} ({problem.strerror}){where_it_may_be(file)}"
         raise CannotStart(f"the recorded program is not there: {words}") from problem
+    shown = os.path.join(os.getcwd(), typed)  # as the interpreter calls it: "bin/../main.py" stays that
+    file = shown if os.path.normpath(shown) == os.path.normpath(file) else file
     code = compile(text, file, "exec", dont_inherit=True)
     module = _main()
     module.__file__ = file

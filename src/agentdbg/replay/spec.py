@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
+from agentdbg.compare.unseen import unseen_in
 from agentdbg.model.records import Json, Kind, Step
 from agentdbg.recording.launched import TAKES_A_VALUE
 from agentdbg.replay.cassette import volatile_rules
@@ -70,7 +71,7 @@ def write_spec(
         "items": _items(source),
         "cwd": working_directory(source, scratch),
         "started_at": summary.started_at if restore is None else restore["started_at"],
-        **_several(processes, scratch),
+        **_several(source, processes, scratch),
         "tolerate": list(tolerate),
         **standard_input(source, scratch),
         "scratch": str(scratch),
@@ -91,10 +92,11 @@ def _volatile(meta: Mapping[str, Json]) -> dict[str, object]:
     return {"version": rules.version, "paths": {name: list(paths) for name, paths in rules.paths.items()}}
 
 
-def _several(processes: Mapping[str, object] | None, scratch: Path) -> dict[str, object]:
+def _several(source: DirectoryRunSource, processes: Mapping[str, object] | None, scratch: Path) -> dict[str, object]:
     """What the processes of the replay share, where there may be several; where all of them may write."""
     own = cast("Sequence[str]", (processes or {}).get("own", ()))
-    return {"processes": processes, "allow_write": [str(scratch), *own]}
+    started = [each.detail for each in unseen_in(source) if each.event == "subprocess.Popen"]
+    return {"processes": processes, "allow_write": [str(scratch), *own], "started": started}
 
 
 def _layers(start: StartState | None, scratch: Path, box: Mapping[str, object] | None) -> dict[str, object]:
