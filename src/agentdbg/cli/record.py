@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
@@ -99,13 +100,18 @@ def _launch(
     except OSError as error:
         reason = f"{error.filename or ''}: {(error.strerror or str(error)).lower()}".lstrip(": ")
         return directory.Told(), _run(words, environment), message("record.cannot_prepare", reason=reason)
-    told = directory.Told()
+    told, is_new = directory.Told(), not os.path.lexists(store)
+    with suppress(OSError):  # in sight from the program's first line, as it is in a replay
+        os.makedirs(store, mode=0o700, exist_ok=True)
     try:
         ended = _run(words, child_environment(environment, place, store, _tools_text(declared) if tools else None))
         told = directory.read(place)
         _note_end(told, ended)
     finally:
         directory.remove(place, told)
+        with suppress(OSError):  # nothing was recorded
+            if is_new:
+                os.rmdir(store)
     return told, ended, None
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
 
 from agentdbg.compare.unseen import unseen_in
-from agentdbg.model.records import Json
+from agentdbg.model.records import Json, RunStatus
 from agentdbg.redaction.gate import Gate
 from agentdbg.replay import cassette as cassettes
 from agentdbg.replay.child_process import ChildReport, ControlPair, Watch, run_child
@@ -158,7 +158,7 @@ def exact(source: DirectoryRunSource, options: ReplayOptions, watch: Watch | Non
         found = _replay(source, edited, options, scratch, watch, there)
     seen = source if there is None else there.source
     uncovered = tuple(each.members() for each in unseen_in(seen) if each.uncovered)
-    return replace(found, uncovered=uncovered, edits=found.edits or edits)
+    return replace(found, uncovered=uncovered, edits=found.edits or edits, notes=(*damage(source), *found.notes))
 
 
 def check_edits(source: DirectoryRunSource, options: ReplayOptions) -> None:
@@ -232,6 +232,14 @@ def obstacles_to(source: DirectoryRunSource) -> list[str]:
         if step.is_call:
             found += [f"step {step.n} ({step.name}): {hole}" for hole in step.holes if "not replayable" in hole]
     return found
+
+
+def damage(source: DirectoryRunSource) -> Iterator[str]:
+    """What of a record cannot be read, so that calls may seem to be missing; one line each."""
+    yield from (f"the record is damaged: {problem}" for problem in source.problems())
+    begun, there = source.summary().meta.get("steps"), len(source.steps())
+    if isinstance(begun, int) and there < begun and source.summary().status not in (RunStatus.RUNNING, RunStatus.LOST):
+        yield f"the record is damaged: {there} of {begun} steps are in it"
 
 
 def _unreadable_arguments(source: DirectoryRunSource, entry: Mapping[str, Json]) -> list[str]:
