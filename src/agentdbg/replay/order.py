@@ -21,7 +21,7 @@ from agentdbg.replay.cassette import RecordedCall
 from agentdbg.replay.clock import real_monotonic
 from agentdbg.replay.loop_order import LoopOrder, release
 from agentdbg.replay.placing import HandOff
-from agentdbg.replay.settling import loop_rests, may_go_on, settle_time
+from agentdbg.replay.settling import can_go_on, loop_rests, may_go_on, others_at_work, settle_time
 from agentdbg.replay.thread_order import STALL_S, TICK_S, ThreadOrder
 
 if TYPE_CHECKING:
@@ -183,18 +183,26 @@ class CompletionOrder(ThreadOrder):
                     if place in self._handed or self._is_mine(self._cursor) or fires is False:
                         return coming
                 else:
-                    sleeps = self.timers is not None and self.timers.is_waiting(owes)
-                    looks = 0 if sleeps or may_go_on(owes) else looks + 1
+                    looks = 0 if self._goes_on(owes) else looks + 1
                 if self._stopped() is not None or self._stalls():
                     return False
                 self.changed.wait(STALL_S / 4 if owes is None else TICK_S)
             return self._taken[place]
 
     def _owing(self, place: int) -> int | None:
-        """The other thread that is known to have to do next what comes before a place, or is to give it to a loop."""
-        owes = self._cursor <= place and self._cursor not in self._handed
-        home = self._homes.get(self._row.giver(self._cursor)) if owes else None
+        """The other thread that has to do next what comes before a place, or is to give it to a loop; 0: a new one."""
+        if self._cursor > place or self._cursor in self._handed:
+            return None
+        home = self._homes.get(self._row.giver(self._cursor))
+        if home is None and self._row.in_thread(self._cursor):
+            return 0
         return None if home == threading.get_ident() else home
+
+    def _goes_on(self, thread: int) -> bool:
+        """Whether a thread, or any for 0, may do something without this one."""
+        if not thread:
+            return can_go_on(others_at_work(()))
+        return may_go_on(thread) or (self.timers is not None and self.timers.is_waiting(thread))
 
     def _arrive_again(self, sleeper: Arriving) -> None:
         """Put it into the row, and look now and then whether it has waited for too long."""

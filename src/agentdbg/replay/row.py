@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from agentdbg.model.records import StepStatus
 from agentdbg.recording.firings import FIRES
+from agentdbg.recording.handoffs import IN_LOOP
 from agentdbg.recording.loop_arrivals import ARRIVES
 from agentdbg.replay.cassette import RecordedCall
 from agentdbg.replay.placing import HandOff, bursts
@@ -53,6 +54,8 @@ class Row:
         counted = [(call.ended, call.burst) for call in calls if call.ended is not None]
         self.bursts = list(bursts([*counted, *((place, each.burst) for place, each in handoffs.items())]))
         self.steps = dict(_steps(calls, handoffs))
+        self._beside = {call.asked for call in calls if not call.asked_turn} | handoffs.keys()
+        self._beside |= {call.ended for call in calls if call.ended is not None and not call.turn}
         self.coming = self.steps.keys() - {call.asked for call in calls}
         self.moments = [*accumulate((at.get(place, inf) for place in range(self.end)), max), inf]
 
@@ -63,6 +66,12 @@ class Row:
     def giver(self, place: int) -> str:
         """The same; of an arrival, the lane of the thread that gives it."""
         return self.lane(place).removesuffix(f"/{ARRIVES}") if self.arrives(place) else self.lane(place)
+
+    def in_thread(self, place: int) -> bool:
+        """Whether it was a thread without an event loop that did it, or gave it to a loop."""
+        if self.arrives(place):
+            return True
+        return place in self._beside and not self.lane(place).endswith((f"/{FIRES}", IN_LOOP))
 
     def arrives(self, place: int) -> bool:
         """Whether it is the arrival at an event loop of what a thread gave it."""
