@@ -311,6 +311,7 @@ class TestEffects:
             outcome = lab.regress(guard=guard, sandbox=sandbox, person=person)
             assert outcome.verdict == "changed", outcome.reason
             assert paid(lab) == times
+            assert [each["deed"] for each in outcome.findings] == [["ask", "refuse"], ["ask", "live"]][times - 1]
         assert [(each.about, each.name, each.key) for each in asked] == [("tool", "pay", "order-7")] * 2
         assert lab.regress(guard=guard, sandbox=sandbox).verdict == "changed"
         assert paid(lab) == 2

@@ -11,7 +11,7 @@ from typing import Any
 from agentdbg.compare.answers import six_answers
 from agentdbg.compare.trajectory import Divergence, called, compare
 from agentdbg.model.fingerprint import alpha_rename
-from agentdbg.model.records import BodyRef, Kind, Step, StepStatus
+from agentdbg.model.records import BodyRef, Effect, Kind, Step, StepStatus
 from agentdbg.replay.belied import belied, redeclared, spoken
 from agentdbg.replay.child_report import ChildReport
 from agentdbg.replay.drift import drift_between
@@ -27,7 +27,8 @@ from agentdbg.store.protocols import BodyMissing
 from agentdbg.store.reader import DirectoryRunSource
 
 REFUSAL = "CallRefused"
-_FOUND = (Deed.DRY_RUN.value, Deed.REFUSE.value)
+_FOUND = (Deed.DRY_RUN.value, Deed.REFUSE.value, Deed.ASK.value)
+_HARMLESS = (Effect.NONE.value, Effect.READ.value)
 OFTEN = 20
 OPEN_NAMED = 3
 
@@ -284,14 +285,14 @@ class _Case:
         return tuple(found)
 
     def _findings(self) -> list[dict[str, object]]:
-        """Writes and questions that did not happen as the agent wanted."""
+        """Writes that were made, and writes and questions that did not happen as the agent wanted."""
         found: list[dict[str, object]] = []
         for each in self._report.messages:
             event = each.get("event")
             if event == "unsettled":
                 step = self._replayed.step_by_id(str(each.get("step")))
                 found.append({**_about(step, each), "deed": Deed.REFUSE.value, "reason": each.get("reason")})
-            elif event == "ruled" and (each.get("deed") in _FOUND or each.get("deed") == Deed.ASK.value):
+            elif event == "ruled" and _is_told(each):
                 step = self._replayed.step_by_id(str(each.get("step")))
                 found.append({**_about(step, each), "deed": each.get("deed"), "reason": each.get("reason")})
             elif event == "edited":
@@ -307,6 +308,12 @@ class _Case:
                 done = "done" if each.get("done") else "not done"
                 found.append({**_about(step, each), "deed": "settle", "reason": f"in doubt, settled: it was {done}"})
         return found
+
+
+def _is_told(ruled: Mapping[str, Any]) -> bool:
+    """Whether a decision about a call is more than that it was served, or read: what was really done above all."""
+    writes = ruled.get("kind") == Kind.TOOL.value and ruled.get("effect") not in _HARMLESS
+    return ruled.get("deed") in _FOUND or (ruled.get("deed") == Deed.LIVE.value and writes)
 
 
 def shortened(findings: Sequence[dict[str, object]]) -> list[dict[str, object]]:
