@@ -207,6 +207,7 @@ class Replay:
             program.run(self._launch)
             return
         self._importing = True
+        program.declare_tools(self._spec.get("tools"))
         entry = load(self._spec["entry"], self._spec.get("file"))
         self._importing = False
         if not self._roots:

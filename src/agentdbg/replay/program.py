@@ -26,9 +26,7 @@ def run(launch: Mapping[str, Any]) -> None:
     seed = launch.get("random_seed")
     if isinstance(seed, str) and seed.isdigit():
         random.seed(int(seed))
-    tools = launch.get("tools")
-    if isinstance(tools, dict) and tools:
-        plain_tools.install({str(name): str(effect) for name, effect in tools.items()})
+    declare_tools(launch.get("tools"))
     kind, target = str(launch["kind"]), str(launch["target"])
     arguments = [str(word) for word in launch.get("arguments") or []]
     if kind == "script":
@@ -41,6 +39,12 @@ def run(launch: Mapping[str, Any]) -> None:
         exec(compile(target + "\n", "<string>", "exec", dont_inherit=True), vars(_main()))
     else:
         raise CannotStart(f"a program that was started as {kind!r} cannot be started again")
+
+
+def declare_tools(tools: object) -> None:
+    """Take the functions for tools that were declared from outside when it was recorded."""
+    if isinstance(tools, dict) and tools:
+        plain_tools.install({str(name): str(effect) for name, effect in tools.items()})
 
 
 def _script(typed: str, file: str, arguments: list[str]) -> None:

@@ -96,7 +96,9 @@ def _several(source: DirectoryRunSource, processes: Mapping[str, object] | None,
     """What the processes of the replay share, where there may be several; where all of them may write."""
     own = cast("Sequence[str]", (processes or {}).get("own", ()))
     started = [each.detail for each in unseen_in(source) if each.event == "subprocess.Popen"]
-    return {"processes": processes, "allow_write": [str(scratch), *own], "started": started}
+    launch = mapping(mapping(source.summary().meta.get("entry")).get("launch"))
+    shared: dict[str, object] = {"started": started, "tools": mapping(launch.get("tools"))}
+    return {"processes": processes, "allow_write": [str(scratch), *own], **shared}
 
 
 def _layers(start: StartState | None, scratch: Path, box: Mapping[str, object] | None) -> dict[str, object]:
@@ -206,7 +208,7 @@ def child_environment(source: DirectoryRunSource, spec: Mapping[str, object], sc
         environ.pop("PYTHONHASHSEED", None)
         if str(launch.get("hash_seed")).isdigit():
             environ["PYTHONHASHSEED"] = str(launch["hash_seed"])
-    tools = mapping(launch.get("tools"))
+    tools = mapping(spec.get("tools"))
     kept = ("AGENTDBG_REDACTION_KEY", "AGENTDBG_REDACTION_KEY_FILE", "AGENTDBG_DEBUG")
     package = str(Path(__file__).resolve().parents[2])
     path = [place for place in cast("list[str]", spec["path"]) if os.path.isdir(place)]
