@@ -18,7 +18,7 @@ from tests.support.replay_lab import ReplayLab
 from tests.support.strangers import NOT_IN_THE_RECORD, REFUSED, UNCHANGED, change, record
 
 pytestmark = needs_kernel_layers
-QUICK = ("exc_in_handler", "close_fds_proc")
+QUICK = ("exc_in_handler", "close_fds_proc", "agent_with_tools_from_outside")
 
 
 @pytest.mark.parametrize(
@@ -70,6 +70,18 @@ def test_another_end_of_a_failed_program_is_a_difference(lab: ReplayLab, before:
 
 
 CHANGED = {
+    "items_fewer": (
+        "def get(n): yield from range(n)\nlist(get(5))\n",
+        "def get(n): yield from range(n)\nnext(get(5))\n",
+    ),
+    "items_more": (
+        "def get(n): yield from range(n)\nnext(get(5)); say(1)\n",
+        "def get(n): yield from range(n)\nlist(get(5)); say(1)\n",
+    ),
+    "agent_error": (
+        "import agentdbg\n@agentdbg.agent\ndef run(x):\n    look(x); raise ValueError('a')\nrun(1)\n",
+        "import agentdbg\n@agentdbg.agent\ndef run(x):\n    look(x); raise ValueError('b')\nrun(1)\n",
+    ),
     "word": ('say("hello world")\n', 'say("hello there")\n'),
     "space": ('say("hello world")\n', 'say("hello  world")\n'),
     "nbsp": ('say("a b")\n', 'say("a\\u00a0b")\n'),

@@ -45,6 +45,21 @@ old = p.read_text() if p.exists() else ""
 p.write_text(old + "a\\n"); say(old)
 p.write_text(p.read_text() + "b\\n"); say(p.read_text())
 """,
+    "agent_with_tools_from_outside": """\
+import agentdbg
+@agentdbg.agent
+def run(x):
+    say("a"); return look(x)
+if __name__ == "__main__":
+    run(1)
+""",
+    "items_up_to_a_break": """\
+def get(n):
+    for i in range(n): yield i
+for x in get(5):
+    if x == 2: break
+say(x, list(zip([1, 2, 3], get(5))), list(get(2)))
+""",
     "rotating_log": """\
 import logging, logging.handlers
 h = logging.handlers.RotatingFileHandler("r.log", maxBytes=200, backupCount=3)

@@ -160,8 +160,13 @@ def async_generator(
         active = opener.open(args, kwargs)
         served = None if active is None else await active.served_async()
         if served is not None:
-            for value in served.items():
-                yield value
+            items = served.items()
+            for value in items:
+                try:
+                    yield value
+                except GeneratorExit:
+                    items.close()  # says so when it is given up earlier than recorded
+                    raise
             return
         if active is not None and active.instead is not None:
             args, kwargs = active.instead

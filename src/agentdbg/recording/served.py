@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from agentdbg.model.canonical import loads
+from agentdbg.model.records import StepStatus
 from agentdbg.recording import validation_errors
 from agentdbg.recording.calls import Made, ReplayStop, Served
 from agentdbg.recording.error_trees import CAUSE, CONTEXT, SUPPRESSES, is_slot, thawed
@@ -51,13 +52,22 @@ class ServedOutcome:
             raise self.stop(f"the recorded result cannot be made again: {problem}") from problem
 
     def items(self) -> Generator[Any, Any, Any]:
-        """Yield what the recorded generator yielded, then end as it did."""
+        """Yield what the recorded generator yielded, then end as it did; who takes more or less is not as recorded."""
         found = None if self.served.result is None else loads(self.served.result)
         record = found if isinstance(found, dict) else {}
-        for item in record.get("items", []):
-            yield self._thawed(item)
+        items, given_up = record.get("items", []), self.served.status is StepStatus.PARTIAL
+        for number, item in enumerate(items, 1):
+            try:
+                yield self._thawed(item)
+            except GeneratorExit:
+                if given_up and number == len(items):
+                    raise
+                whole = "" if given_up else ", and its end"
+                raise self.stop(f"{number} items are taken of it, {len(items)} in the record{whole}") from None
         if self.served.error is not None:
             raise_again(self.served.error)
+        if given_up:
+            raise self.stop(f"more items are taken of it than the {len(items)} in the record, where it was given up")
         returned = record.get("return")
         return None if returned is None else self._thawed(returned)
 
