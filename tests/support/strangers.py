@@ -60,6 +60,20 @@ for x in get(5):
     if x == 2: break
 say(x, list(zip([1, 2, 3], get(5))), list(get(2)))
 """,
+    "async_generator_closed_sent_to_and_thrown_at": """\
+import asyncio
+async def get(n):
+    told = None
+    for i in range(n):
+        try: told = yield (i, told)
+        except ValueError: told = "thrown"
+async def main():
+    g = get(5)
+    seen = [await g.asend(None), await g.asend("sent"), await g.athrow(ValueError())]
+    await g.aclose()
+    say(seen)
+asyncio.run(main())
+""",
     "rotating_log": """\
 import logging, logging.handlers
 h = logging.handlers.RotatingFileHandler("r.log", maxBytes=200, backupCount=3)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.model.canonical import loads, narrowed_paths
 from agentdbg.model.records import StepStatus
 from agentdbg.recording import scope as scopes
+from agentdbg.recording import unfinished
 from agentdbg.recording.calls import CallRefused, Given, Made, Rearranged, ReplayStop
 from agentdbg.recording.interrupts import let_through
 from agentdbg.recording.revive import BASE_TYPE, freeze, thaw
@@ -48,6 +50,7 @@ class ActiveCall:
         self._items: list[object] = []
         self._item_holes: list[str] = []
         self._refused = False
+        self._over = False
 
     def enter(self) -> Token[Scope | None]:
         """Go into the scope of the function's body."""
@@ -62,27 +65,27 @@ class ActiveCall:
         """The run that the call belongs to."""
         return self._outside.run
 
-    def served(self) -> ServedOutcome | None:
-        """Ask the replay."""
-        call = self._asked()
+    def served(self, *, pieces: bool = False) -> ServedOutcome | None:
+        """Ask the replay; of what comes in ``pieces`` the outcome is written by ``served_to_the_end``."""
+        call = self._asking(pieces=pieces)
         answerer = self._recorder.answerer
         try:
             found = answerer.answer(call) if answerer is not None and call is not None else None
         except CallRefused as refusal:
             self.fail(refusal)
             raise
-        return self._take(found)
+        return self._take(found, pieces=pieces)
 
-    async def served_async(self) -> ServedOutcome | None:
-        """Ask the replay from a coroutine."""
-        call = self._asked()
+    async def served_async(self, *, pieces: bool = False) -> ServedOutcome | None:
+        """The same, from a coroutine."""
+        call = self._asking(pieces=pieces)
         answerer = self._recorder.answerer
         try:
             found = await answerer.answer_async(call) if answerer is not None and call is not None else None
         except CallRefused as refusal:
             self.fail(refusal)
             raise
-        return self._take(found)
+        return self._take(found, pieces=pieces)
 
     def succeed(self, result: object, attrs: Mapping[str, object] | None = None) -> None:
         """The call returned."""
@@ -97,7 +100,7 @@ class ActiveCall:
 
     def fail(self, error: BaseException) -> None:
         """The call raised, or was cancelled."""
-        if self._refused:
+        if self._refused or self._is_over():
             return
         self._refused = isinstance(error, CallRefused) and self._asked() is not None
         self._end(status_of(error), self._partial, error)
@@ -105,6 +108,8 @@ class ActiveCall:
 
     def item(self, value: object) -> None:
         """A generator yielded."""
+        if not self._items:
+            unfinished.begun(self.run, self.step.id, partial(self.exhaust, None, complete=False))
 
         def keep() -> None:
             encoded, _ = self._encoded(value)
@@ -120,6 +125,8 @@ class ActiveCall:
 
     def exhaust(self, returned: object, *, complete: bool) -> None:
         """A generator ended or was abandoned."""
+        if self._is_over():
+            return
         status = StepStatus.OK if complete else StepStatus.PARTIAL
         self._end(status, lambda: self._yielded(self._frozen(returned)))
         self.ended("ok", None)
@@ -162,7 +169,11 @@ class ActiveCall:
         encoded = self.run.encode({"items": self._items, "return": returned})
         return encoded._replace(holes=(*self._item_holes, *encoded.holes))
 
-    def _take(self, found: Served | None) -> ServedOutcome | None:
+    def _asking(self, *, pieces: bool) -> Call | None:
+        call = self._asked()
+        return call if call is None or not pieces else replace(call, pieces=True)
+
+    def _take(self, found: Served | None, *, pieces: bool) -> ServedOutcome | None:
         if found is None:
             return None
         if isinstance(found, Rearranged):
@@ -174,8 +185,35 @@ class ActiveCall:
         if isinstance(found, Made):
             self.succeed(found.value, found.attrs)
             return MadeOutcome(found)
-        self._guarded(lambda: record_served(self.run, self._outside, self.step, found))
-        return ServedOutcome(found, self._codec, self._cannot_deliver)
+        outcome = ServedOutcome(found, self._codec, self._cannot_deliver)
+        if pieces:
+            unfinished.begun(self.run, self.step.id, partial(self.served_to_the_end, outcome))
+        else:
+            self.served_to_the_end(outcome)
+        return outcome
+
+    def _is_over(self) -> bool:
+        """Whether the outcome is written already: what the run's end gave up may end once more."""
+        over, self._over = self._over, True
+        if not over and self._items:
+            unfinished.ended(self.run, self.step.id)
+        return over
+
+    def served_to_the_end(self, outcome: ServedOutcome) -> None:
+        """All that is served of a call has been, or was given up: write its outcome."""
+        if not isinstance(outcome, MadeOutcome) and not self._is_over():
+            unfinished.ended(self.run, self.step.id)
+            self._guarded(lambda: record_served(self.run, self._outside, self.step, outcome.served))
+
+    def turn(self, outcome: ServedOutcome) -> None:
+        """Hold back the end of what is served in pieces until its turn."""
+        if self._recorder.answerer is not None and not isinstance(outcome, MadeOutcome):
+            self._recorder.answerer.turn(outcome.served)
+
+    async def turn_async(self, outcome: ServedOutcome) -> None:
+        """The same, from a coroutine."""
+        if self._recorder.answerer is not None and not isinstance(outcome, MadeOutcome):
+            await self._recorder.answerer.turn_async(outcome.served)
 
     def _thawed(self, value: object) -> object:
         """What a person gave, with its objects made."""

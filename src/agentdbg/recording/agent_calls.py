@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.model.records import Kind
-from agentdbg.recording import hashes
+from agentdbg.recording import hashes, unfinished
 from agentdbg.recording import scope as scopes
 from agentdbg.recording import tool_calls as _tool_calls  # noqa: F401  # loaded with the root, not in the middle of its run
 from agentdbg.recording.active import ActiveCall
@@ -84,6 +84,7 @@ class RootCall(ActiveCall):
             status, error = "ok", None
         if error is not None and not self.run.facts.failing_step:
             self.run.facts.failing_step = self.step.id
+        self._guarded(lambda: unfinished.give_up(self.run))
         self._guarded(lambda: self.run.finish(status, error))
         self._recorder.end_root()
 

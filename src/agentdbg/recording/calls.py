@@ -23,6 +23,7 @@ class Call:
         key: Idempotency key that the tool is given.
         given: A tool's own arguments by parameter name, not redacted: for its dry run and its status look-up alone.
         rebinds: The call can be made with other arguments: see `Rearranged`.
+        pieces: What it gives comes one by one; its end alone has a turn.
         call_id: Under which a model asked for it, where a framework says so.
         served_only: Who does it is not there in a replay: it can be served, never made.
     """
@@ -38,6 +39,7 @@ class Call:
     key: str | None = None
     given: Mapping[str, object] | None = field(default=None, repr=False, compare=False)
     rebinds: bool = field(default=False, compare=False)
+    pieces: bool = field(default=False, compare=False)
     call_id: str | None = field(default=None, compare=False)
     served_only: bool = field(default=False, compare=False)
 

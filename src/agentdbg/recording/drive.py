@@ -27,10 +27,19 @@ if TYPE_CHECKING:
         def leave(self, token: Token[Scope | None]) -> None:
             """Undo ``enter``."""
 
-        def served(self) -> ServedOutcome | None:
+        def served(self, *, pieces: bool = False) -> ServedOutcome | None:
             """The replay's answer; ``None`` when the function is to run."""
 
-        async def served_async(self) -> ServedOutcome | None:
+        async def served_async(self, *, pieces: bool = False) -> ServedOutcome | None:
+            """The same, from a coroutine."""
+
+        def served_to_the_end(self, outcome: ServedOutcome) -> None:
+            """Write the outcome of what is served in pieces."""
+
+        def turn(self, outcome: ServedOutcome) -> None:
+            """Hold back the end of what is served in pieces until its turn."""
+
+        async def turn_async(self, outcome: ServedOutcome) -> None:
             """The same, from a coroutine."""
 
         def succeed(self, result: object) -> None:
@@ -119,9 +128,9 @@ def generator(
         active = opener.open(args, kwargs)
         if active is None:
             return (yield from target(*args, **kwargs))
-        served = active.served()
+        served = active.served(pieces=True)
         if served is not None:
-            return (yield from served.items())
+            return (yield from _items(active, served))
         if active.instead is not None:
             args, kwargs = active.instead
         source = target(*args, **kwargs)
@@ -158,15 +167,19 @@ def async_generator(
 
     async def generate(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
         active = opener.open(args, kwargs)
-        served = None if active is None else await active.served_async()
-        if served is not None:
-            items = served.items()
-            for value in items:
+        served = None if active is None else await active.served_async(pieces=True)
+        if active is not None and served is not None:
+            for taken, piece in enumerate(served.pieces(), 1):
                 try:
-                    yield value
-                except GeneratorExit:
-                    items.close()  # says so when it is given up earlier than recorded
-                    raise
+                    yield served.piece(piece)
+                except BaseException as error:
+                    _thrown(active, served, taken, error)
+            served.asked_on()
+            try:
+                await active.turn_async(served)
+            finally:
+                active.served_to_the_end(served)
+            served.end()
             return
         if active is not None and active.instead is not None:
             args, kwargs = active.instead
@@ -188,6 +201,29 @@ def async_generator(
                 advance = _sender(source.asend, sent)
 
     return generate
+
+
+def _items(active: Active, served: ServedOutcome) -> Generator[Any, Any, Any]:
+    """What a recorded generator gave, one by one; its end comes when it came."""
+    for taken, piece in enumerate(served.pieces(), 1):
+        try:
+            yield served.piece(piece)
+        except BaseException as error:
+            _thrown(active, served, taken, error)
+    served.asked_on()
+    try:
+        active.turn(served)
+    finally:
+        active.served_to_the_end(served)
+    return served.end()
+
+
+def _thrown(active: Active, served: ServedOutcome, taken: int, error: BaseException) -> None:
+    """The program closes what is served, or throws something into it: what the function made of that is recorded."""
+    if isinstance(error, GeneratorExit):
+        served.given_up(taken)
+        active.served_to_the_end(served)
+        raise error
 
 
 async def _advanced(active: Active, advance: Callable[[], Any]) -> Any:

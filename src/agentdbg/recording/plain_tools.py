@@ -147,8 +147,27 @@ def _replace_body(function: FunctionType, recorded: Callable[..., Any], original
     function.__code__ = _calling(recorded, original.__code__)
 
 
+_DELEGATING = """\
+async def tool({0}):
+  _agentdbg_ = 'hook'({1})
+  _agentdbg_next_ = _agentdbg_.asend, None
+  try:
+    while 1:
+      try:
+        _agentdbg_item_ = await _agentdbg_next_[0](_agentdbg_next_[1])
+      except StopAsyncIteration:
+        return
+      try:
+        _agentdbg_next_ = _agentdbg_.asend, (yield _agentdbg_item_)
+      except GeneratorExit:
+        raise
+      except BaseException as _agentdbg_error_:
+        _agentdbg_next_ = _agentdbg_.athrow, _agentdbg_error_
+  finally:
+    await _agentdbg_.aclose()"""
+"""What ``yield from`` is for generators: what is sent and thrown goes through, and it is closed when this is."""
 _BODIES = {
-    _ASYNC_GENERATOR: "async def tool({0}):\n  async for _agentdbg_ in 'hook'({1}): yield _agentdbg_",
+    _ASYNC_GENERATOR: _DELEGATING,
     _COROUTINE: "async def tool({0}):\n  return await 'hook'({1})",
     _GENERATOR: "def tool({0}):\n  return (yield from 'hook'({1}))",
     0: "def tool({0}):\n  return 'hook'({1})",

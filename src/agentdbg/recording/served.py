@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import sys
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, cast
@@ -51,25 +51,38 @@ class ServedOutcome:
         except Exception as problem:  # classes that have changed since
             raise self.stop(f"the recorded result cannot be made again: {problem}") from problem
 
-    def items(self) -> Generator[Any, Any, Any]:
-        """Yield what the recorded generator yielded, then end as it did; who takes more or less is not as recorded."""
-        found = None if self.served.result is None else loads(self.served.result)
-        record = found if isinstance(found, dict) else {}
-        items, given_up = record.get("items", []), self.served.status is StepStatus.PARTIAL
-        for number, item in enumerate(items, 1):
-            try:
-                yield self._thawed(item)
-            except GeneratorExit:
-                if given_up and number == len(items):
-                    raise
-                whole = "" if given_up else ", and its end"
-                raise self.stop(f"{number} items are taken of it, {len(items)} in the record{whole}") from None
+    def pieces(self) -> list[Any]:
+        """What the recorded generator yielded, as it is in the record."""
+        found: list[Any] = self._generated().get("items", [])
+        return found
+
+    def piece(self, value: Any) -> Any:
+        """One of them as the program gets it."""
+        return self._thawed(value)
+
+    def given_up(self, taken: int) -> None:
+        """The program takes no more than so many; who gives up earlier than recorded is not as recorded."""
+        total, partial = len(self.pieces()), self.served.status is StepStatus.PARTIAL
+        if not partial or taken != total:
+            whole = "" if partial else ", and its end"
+            raise self.stop(f"{taken} items are taken of it, {total} in the record{whole}")
+
+    def asked_on(self) -> None:
+        """The program asks for more than all; where the record was given up it is not as recorded."""
+        if self.served.error is None and self.served.status is StepStatus.PARTIAL:
+            total = len(self.pieces())
+            raise self.stop(f"more items are taken of it than the {total} in the record, where it was given up")
+
+    def end(self) -> Any:
+        """Return what the recorded generator returned, or raise its error."""
         if self.served.error is not None:
             raise_again(self.served.error)
-        if given_up:
-            raise self.stop(f"more items are taken of it than the {len(items)} in the record, where it was given up")
-        returned = record.get("return")
+        returned = self._generated().get("return")
         return None if returned is None else self._thawed(returned)
+
+    def _generated(self) -> dict[str, Any]:
+        found = None if self.served.result is None else loads(self.served.result)
+        return found if isinstance(found, dict) else {}
 
 
 def _with_room(make: Callable[[Any], Any], value: Any) -> Any:
@@ -94,9 +107,22 @@ class MadeOutcome(ServedOutcome):
         """The value that was made."""
         return self.served.value if isinstance(self.served, Made) else None
 
-    def items(self) -> Generator[Any, Any, Any]:
-        """Yield what was made in place of a generator, one by one."""
-        yield from cast("Iterable[Any]", self.deliver() or ())
+    def pieces(self) -> list[Any]:
+        """What was made in place of a generator."""
+        return list(cast("Iterable[Any]", self.deliver() or ()))
+
+    def piece(self, value: Any) -> Any:
+        """One of them, as it is."""
+        return value
+
+    def given_up(self, taken: int) -> None:
+        """Nothing is recorded of it."""
+
+    def asked_on(self) -> None:
+        """Nothing is recorded of it."""
+
+    def end(self) -> None:
+        """It ends."""
 
 
 def raise_again(error: Mapping[str, Any]) -> NoReturn:

@@ -66,7 +66,7 @@ class ExactAnswers:
         if recorded is None or recorded.ended is None:
             self._order.wait(self._behind(), SETTLE_S)
             raise self._over(call, recorded)
-        if not _in_pieces(recorded):
+        if not (call.pieces or _in_pieces(recorded)):
             self._order.wait(recorded.ended, recorded.gap)
         return self._served(recorded)
 
@@ -78,7 +78,7 @@ class ExactAnswers:
         if recorded is None or recorded.ended is None:
             await self._order.wait_async(self._behind(), SETTLE_S, yields=True)
             raise self._over(call, recorded)
-        if not _in_pieces(recorded):
+        if not (call.pieces or _in_pieces(recorded)):
             await self._come(recorded, yields=recorded.yields)
         return self._served(recorded)
 

@@ -357,13 +357,13 @@ class RegressionAnswers(ReplacingAnswers):
 
     def _serve(self, call: Call, decided: Decided) -> Served:
         recorded = _there(decided)
-        if self._is_ordered(decided) and recorded.ended is not None and not _in_pieces(recorded):
+        if self._is_ordered(decided) and recorded.ended is not None and not (call.pieces or _in_pieces(recorded)):
             self._order.wait(recorded.ended, recorded.gap)
         return self._outcome(call, decided)
 
     async def _serve_async(self, call: Call, decided: Decided) -> Served:
         recorded = _there(decided)
-        if self._is_ordered(decided) and recorded.ended is not None and not _in_pieces(recorded):
+        if self._is_ordered(decided) and recorded.ended is not None and not (call.pieces or _in_pieces(recorded)):
             await self._order.wait_async(recorded.ended, recorded.gap, yields=recorded.yields)
         return self._outcome(call, decided)
 
