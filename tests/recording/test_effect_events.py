@@ -107,7 +107,8 @@ def test_addresses_and_commands_read_as_people_write_them() -> None:
 
 
 @pytest.mark.parametrize(
-    ("host", "detail"), [("127.0.0.1", None), (b"::1", None), (None, None), ("", None), ("localhost", "localhost:80")]
+    ("host", "detail"),
+    [("127.0.0.1", None), (b"::1", None), (None, None), ("", None), ("localhost", None), ("h.example", "h.example:80")],
 )
-def test_a_numeric_host_needs_no_look_up(host: object, detail: str | None) -> None:
+def test_a_host_of_this_machine_needs_no_look_up_outside(host: object, detail: str | None) -> None:
     assert Rules([]).checks["socket.getaddrinfo"]((host, 80, 0, 0, 0)) == detail
