@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.recording.hooks import on_standard_import
-from agentdbg.recording.scope import in_context
+from agentdbg.recording.scope import variable
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
@@ -66,17 +66,20 @@ def steps(run: Any, loop: AbstractEventLoop) -> int | None:
 
 
 def _patch(module: ModuleType) -> None:
-    handle = module.Handle
+    handle, at = module.Handle, variable()
     original = handle._run
 
     @functools.wraps(original)
     def run(self: Any) -> Any:
-        here = in_context(self._context)
-        if here is not None and not here.inside_tool and not here.inside_http and _counts(self):
+        here = self._context.get(at)
+        if here is not None and not (here.inside_tool or here.inside_http) and _counts(self):
             if state.before is not None:
                 state.before(self._loop)
             root: Any = here.run
-            counted = getattr(getattr(root, "begun", root), "loop_steps", None)
+            try:
+                counted = root.loop_steps
+            except AttributeError:  # a run that has not begun, or has
+                counted = getattr(getattr(root, "begun", None), "loop_steps", None)
             if counted is not None:
                 key = id(self._loop)
                 counted[key] = counted.get(key, 0) + 1
@@ -89,5 +92,4 @@ def _counts(handle: Any) -> bool:
     callback = handle._callback
     if isinstance(callback, FromOutside):
         return False
-    owner = getattr(callback, "__self__", None)
-    return owner is None or type(owner).__module__ not in _SYSTEM
+    return type(getattr(callback, "__self__", None)).__module__ not in _SYSTEM

@@ -13,7 +13,7 @@ from agentdbg.recording.input_state import NO_INPUT
 TYPE_CHECKING = False  # as typing has it: importing typing takes longer than all of this
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from contextvars import Context, Token
+    from contextvars import Token
     from typing import Any, ParamSpec, Protocol, Self, TypeVar
 
     from agentdbg.recording.handoffs import Notes
@@ -233,9 +233,9 @@ def here() -> Scope | None:
     return _current.get()
 
 
-def in_context(context: Context) -> Scope | None:
-    """The same, of what is to run in a context."""
-    return context.get(_current)
+def variable() -> ContextVar[Scope | None]:
+    """What holds it, for who looks into contexts."""
+    return _current
 
 
 def unbegun() -> Unbegun | None:
