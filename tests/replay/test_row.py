@@ -27,7 +27,7 @@ def test_a_thread_does_what_no_event_loop_was_noted_with() -> None:
     handed = {
         4: HandOff(4, "0.0", "done"),
         5: HandOff(4, "0.0/arrives", "arrives", [5, 1, 1, 0, 0, 9]),
-        6: HandOff(4, "0/fires", "fires", [1, 0, 0, 11]),
+        6: HandOff(4, "0/fires", "fires", [1, 0, 0, 11, 1]),
         7: HandOff(4, "0/loop", "set"),
     }
     row = Row([in_loop, in_thread], handed)

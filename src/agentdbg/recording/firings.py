@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable
+from functools import partial
 from types import FrameType, ModuleType
 from typing import Any, Protocol
 
@@ -93,12 +94,14 @@ class Firing(FromOutside):
     """What a timer calls; whatever else it is asked for, the callback answers.
 
     Attributes:
+        number: Which of the timers set in its lane it is.
         value: What a replay notes of it: as it was recorded.
     """
 
     def __init__(self, loop: Any, place: Place, callback: Callable[..., object]) -> None:
         self.__wrapped__ = callback
         self.value: object = None
+        self.number = safely(place.scope, partial(place.notes.count, place.lane))
         self._loop = loop
         self._place = place
 
@@ -115,6 +118,6 @@ class Firing(FromOutside):
         value = self.value
         if self._place.scope.run.recorder.answerer is None:
             loop, _, *counted = arrival(self._loop, self._place.scope.run)
-            value = [loop, *counted]
+            value = [loop, *counted, self.number]
         if value is not None:
             self._place.notes.add(self._place.lane, FIRES, value)

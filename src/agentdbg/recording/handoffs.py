@@ -61,9 +61,13 @@ class Notes:
 
     def name(self, lane: str) -> str:
         """A name for a future that is made in a lane."""
+        return f"{lane}#{self.count(lane)}"
+
+    def count(self, lane: str) -> int:
+        """The number of one more that is made in a lane."""
         with self._lock:
             self._made[lane] = number = self._made.get(lane, 0) + 1
-        return f"{lane}#{number}"
+        return number
 
     def add(self, lane: str, what: str, value: object = None) -> None:
         """Something was handed over; the same poll again and again is one note."""

@@ -2,7 +2,7 @@
 
 A timer of the program's does not fire when its time has come: it waits until its firing is the next thing in the row of
 intents, outcomes and hand-offs, and its loop is at rest. What fired within one burst of a loop comes the same number of
-turns apart again (`agentdbg.replay.bursts`). Of several timers of one lane the one that is due first fires.
+turns apart again (`agentdbg.replay.bursts`). The timers of a lane are numbered in the order in which they were set.
 
 A timer of which the record has no firing waits until nothing else can happen. When the record's next firing is that of
 a timer that is not there, then, the order of hand-offs is let go, and timers come by their moments.
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from agentdbg.replay.order import CompletionOrder
     from agentdbg.replay.placing import HandOff
 
+NUMBERED = 5
+"""Parts of a note that says which of the timers of its lane fired."""
 _TURNS = 64
 _WORK_S = 0.02
 """So long, and so many turns, a loop that does not come to rest has after the last thing in the record."""
@@ -83,6 +85,7 @@ class Firings:
         self._class = self._class or _held_class()
         timer = self._class(inf, callback, args, loop, context)
         timer.due, timer.lane, timer.firings, timer.place = when, lane, self, None
+        timer.number = callback.number
         loop._check_closed()
         heapq.heappush(loop._scheduled, timer)
         timer._scheduled = True
@@ -167,7 +170,10 @@ class Firings:
             self._order.take(timer.place)
 
     def _of(self, loop: Any, lane: str, place: int) -> Any:
-        found = min((each for each in self._waiting(loop) if each.lane == lane), key=_moment, default=None)
+        noted = self._places[place].value
+        number = noted[-1] if isinstance(noted, list) and len(noted) == NUMBERED else None
+        there = [each for each in self._waiting(loop) if each.lane == lane]
+        found = min((each for each in there if number in (None, each.number)), key=_moment, default=None)
         if found is not None:
             found.place = place
         return found
@@ -204,7 +210,7 @@ def _held_class() -> Any:
     class HeldTimer(TimerHandle):
         """A timer whose time does not come by itself."""
 
-        __slots__ = ("due", "firings", "lane", "place")
+        __slots__ = ("due", "firings", "lane", "number", "place")
         due: float
         firings: Firings
 

@@ -88,7 +88,8 @@ def _steps(calls: Sequence[RecordedCall], handoffs: Mapping[int, HandOff]) -> It
             yield call.ended, Steps((process, call.turn[0]), call.turn[4])
     for place, each in handoffs.items():
         noted = each.value[1:] if each.what == ARRIVES and isinstance(each.value, list) else each.value
-        if isinstance(noted, list) and len(noted) == {ARRIVES: 5, FIRES: 4}.get(each.what):
-            loop, number = noted[0], noted[-1]
+        at = {ARRIVES: 4, FIRES: 3}.get(each.what)
+        if isinstance(noted, list) and len(noted) == 5 and at is not None:
+            loop, number = noted[0], noted[at]
             if isinstance(loop, int) and isinstance(number, int):
                 yield place, Steps((writer, loop), number)
