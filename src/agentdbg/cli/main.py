@@ -65,7 +65,9 @@ def _report(error: BaseException, invocation: Invocation) -> int:
 
 def _line(error: BaseException, invocation: Invocation) -> tuple[str, Status]:
     if isinstance(error, Trouble):
-        return str(error), error.status
+        from agentdbg.i18n.phrases import phrase
+
+        return phrase(str(error)), error.status
     if isinstance(error, StoreError):
         return str(error), Status.NOTHING
     if isinstance(error, click.UsageError):

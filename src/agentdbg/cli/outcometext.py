@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from agentdbg.cli.invocation import Invocation
 from agentdbg.cli.output import block, console, print_facts
 from agentdbg.i18n.catalogue import message
+from agentdbg.i18n.phrases import phrase
 
 if TYPE_CHECKING:
     from agentdbg.compare.trajectory import Divergence
@@ -37,13 +38,13 @@ def print_outcome(invocation: Invocation, outcome: Outcome) -> None:
 
 def _verdict(outcome: Outcome) -> list[tuple[str, str]]:
     rules = len(outcome.rules_used)
-    verdict = outcome.verdict
-    if rules and verdict == "identical":
+    verdict = phrase(outcome.verdict)
+    if rules and outcome.verdict == "identical":
         key = "replay.under_rules" if rules > 1 else "replay.under_one_rule"
         verdict = message(key, verdict=verdict, count=rules)
     return [
         ("verdict", verdict),
-        ("reason", outcome.reason),
+        ("reason", phrase(outcome.reason)),
         ("mode", outcome.mode.upper()),
         ("source_run", outcome.source_run),
         ("replay_run", outcome.replay_run or ""),
@@ -56,14 +57,16 @@ def _divergence(found: Divergence | None) -> list[tuple[str, str]]:
     return [
         ("step", f"{found.step} {found.kind} {found.name}"),
         ("path", found.path),
-        ("cause", found.cause),
+        ("cause", phrase(found.cause)),
         ("expected", found.expected),
         ("got", found.got),
     ]
 
 
 def _of_regression(outcome: Outcome) -> list[tuple[str, str]]:
-    samples = [f"{each.get('replay_run')}: {each.get('verdict')}, {_ending(each)}" for each in outcome.samples]
+    samples = [
+        f"{each.get('replay_run')}: {phrase(str(each.get('verdict')))}, {_ending(each)}" for each in outcome.samples
+    ]
     return [
         ("from_step", str(outcome.from_step) if outcome.from_step else ""),
         ("touched", "; ".join(_touch(each) for each in outcome.touched[:_LISTED])),
@@ -87,16 +90,16 @@ def _edit(edit: Mapping[str, object]) -> str:
 def _touch(touched: Mapping[str, object]) -> str:
     path = f" {touched['path']}" if touched.get("path") else ""
     step = f"step {touched['step']} " if touched.get("step") else ""
-    return f"{step}{touched['name']}{path} ({touched['cause']})"
+    return f"{step}{touched['name']}{path} ({phrase(str(touched['cause']))})"
 
 
 def _finding(finding: Mapping[str, object]) -> str:
-    return f"{finding['name']}: {finding['deed']} ({finding['reason']})"
+    return f"{finding['name']}: {phrase(str(finding['deed']))} ({phrase(str(finding['reason']))})"
 
 
 def _ending(sample: Mapping[str, object]) -> str:
     """What a sample came to: its final state, else the error that it ended with."""
-    return str(sample.get("final_state") or sample.get("error") or "no final state")
+    return str(sample.get("final_state") or sample.get("error") or message("outcome.no_state"))
 
 
 def _counts(outcome: Outcome) -> list[tuple[str, str]]:
@@ -107,8 +110,8 @@ def _counts(outcome: Outcome) -> list[tuple[str, str]]:
         ("tolerated", _effects(outcome.tolerated)),
         ("contained", _effects(outcome.contained)),
         ("rules_used", ", ".join(outcome.rules_used[:_LISTED])),
-        ("guard", ", ".join(outcome.guard)),
-        ("notes", "; ".join(outcome.notes[:_LISTED])),
+        ("guard", ", ".join(map(phrase, outcome.guard))),
+        ("notes", "; ".join(map(phrase, outcome.notes[:_LISTED]))),
     ]
 
 
@@ -122,4 +125,4 @@ def _effect(effect: Mapping[str, object]) -> str:
     """Effect and detail, then the place in the agent's code."""
     known = [str(effect[name]) for name in ("effect", "detail") if effect.get(name)]
     frame = f" ({effect['frame']})" if effect.get("frame") else ""
-    return " ".join(known) + frame
+    return phrase(" ".join(known)) + frame

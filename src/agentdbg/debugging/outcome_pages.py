@@ -9,6 +9,7 @@ from agentdbg.debugging.document import Row, Section, Tone, fixed, row, span
 from agentdbg.debugging.plan_pages import DEEDS
 from agentdbg.debugging.texts import padded, said
 from agentdbg.i18n.catalogue import message
+from agentdbg.i18n.phrases import phrase
 
 if TYPE_CHECKING:
     from agentdbg.compare.answers import Answer
@@ -36,8 +37,8 @@ def verdict_words(found: Outcome) -> str:
     """The verdict with its sign; under which rules, and after what."""
     sign = "✓" if found.verdict in GOOD else "✗" if verdict_tone(found.verdict) is Tone.ERROR else "≠"
     rules = len(found.rules_used)
-    verdict = found.verdict
-    if rules and verdict == "identical":
+    verdict = phrase(found.verdict)
+    if rules and found.verdict == "identical":
         key = "replay.under_rules" if rules > 1 else "replay.under_one_rule"
         verdict = message(key, verdict=verdict, count=rules)
     return f"{sign} {verdict}"
@@ -55,7 +56,7 @@ def outcome_sections(ended: Ended, *, opens: bool, state: str = "") -> Iterator[
     found = ended.outcome
     if found is None:
         key = "outcome.refused" if ended.refused else "outcome.not_run"
-        yield fixed("end", [said(message(key), ended.error, Tone.WARN)], title=title)
+        yield fixed("end", [said(message(key), phrase(ended.error), Tone.WARN)], title=title)
         return
     yield fixed("end", list(_head(found, opens=opens, state=state)), title=title)
     if found.verdict == "refused" and found.refused:
@@ -71,7 +72,7 @@ def outcome_sections(ended: Ended, *, opens: bool, state: str = "") -> Iterator[
         ("uncovered", [_effect(each, "!", Tone.WARN) for each in found.uncovered]),
         ("contained", [_effect(each, "·", Tone.PLAIN) for each in found.contained]),
         ("tolerated", [_effect(each, "·", Tone.DIM) for each in found.tolerated]),
-        ("notes", [row(("· ", Tone.DIM), words) for words in found.notes]),
+        ("notes", [row(("· ", Tone.DIM), phrase(words)) for words in found.notes]),
     )
     for name, rows in lists:
         if rows:
@@ -98,7 +99,7 @@ def _head(found: Outcome, *, opens: bool, state: str) -> Iterator[Row]:
     if opens:
         where = "first" if found.first_divergence is not None else "both"
         yield said("", message(f"outcome.next.{where}"), Tone.ACCENT)
-    yield said(message("replay.reason"), found.reason)
+    yield said(message("replay.reason"), phrase(found.reason))
     if state and found.verdict in _CAME_TO:
         yield said(message("outcome.came_to"), state, Tone.STRONG)
     if found.first_divergence is not None:
@@ -115,16 +116,21 @@ def _head(found: Outcome, *, opens: bool, state: str) -> Iterator[Row]:
         yield said(message("dialog.sandbox"), found.sandbox, Tone.WARN)
     if found.rules_used:
         yield said(message("replay.rules_used"), ", ".join(found.rules_used[:_LISTED]))
-    yield said(message("outcome.guard"), ", ".join(found.guard) or message("outcome.no_guard"))
+    yield said(message("outcome.guard"), ", ".join(map(phrase, found.guard)) or message("outcome.no_guard"))
     if found.replay_run:
         yield said(message("outcome.kept"), found.replay_run)
 
 
 def _divergence(at: Divergence) -> Iterator[Row]:
     yield said(message("outcome.first"), f"{message('column.step')} {at.step}, {at.kind} {at.name}  {at.path}")
-    yield said(message("replay.cause"), at.cause)
-    yield said(message("replay.expected"), at.expected, Tone.GONE)
-    yield said(message("replay.got"), at.got, Tone.NEW)
+    yield said(message("replay.cause"), phrase(at.cause))
+    yield said(message("replay.expected"), _told(at.expected), Tone.GONE)
+    yield said(message("replay.got"), _told(at.got), Tone.NEW)
+
+
+def _told(value: str) -> str:
+    """A value as it is; in the place of one, why there is none."""
+    return phrase(value) if value.startswith("(") else value
 
 
 def _calls(found: Outcome) -> str:
@@ -148,7 +154,7 @@ def _answer(answer: Answer) -> Row:
         words += f", {message('outcome.intended' if answer.intended else 'outcome.unintended')}"
     label = padded(message(f"question.{answer.question}"), _QUESTION)
     tone = Tone.OK if changed == "yes" and answer.intended else _CHANGED.get(changed, Tone.PLAIN)
-    return row((f"{label}  ", Tone.LABEL), (f"{words}  ", tone), (answer.evidence, Tone.DIM))
+    return row((f"{label}  ", Tone.LABEL), (f"{words}  ", tone), (phrase(answer.evidence), Tone.DIM))
 
 
 def _sample(each: Mapping[str, object]) -> Row:
@@ -158,7 +164,7 @@ def _sample(each: Mapping[str, object]) -> Row:
     taken = f"  {' › '.join(map(str, path))}" if isinstance(path, Sequence) and not isinstance(path, str) else ""
     return row(
         (f"{each.get('replay_run')}  ", Tone.LABEL),
-        (f"{verdict}  ", verdict_tone(verdict)),
+        (f"{phrase(verdict)}  ", verdict_tone(verdict)),
         (came_to, Tone.STRONG),
         (taken, Tone.DIM),
     )
@@ -168,9 +174,9 @@ def _finding(each: Mapping[str, object]) -> Row:
     step = f"{message('outcome.replay_step', step=each['step'])}: " if each.get("step") else ""
     deed = str(each.get("deed"))
     return row(
-        (f"{deed}  ", DEEDS.get(deed, Tone.WARN)),
+        (f"{phrase(deed)}  ", DEEDS.get(deed, Tone.WARN)),
         (f"{step}{each.get('name')}", Tone.PLAIN),
-        (f"  {each.get('reason')}", Tone.DIM),
+        (f"  {phrase(str(each.get('reason')))}", Tone.DIM),
     )
 
 
@@ -186,7 +192,7 @@ def _drift(each: Mapping[str, object]) -> Row:
 def _touched(each: Mapping[str, object]) -> Row:
     step = f"{message('column.step')} {each['step']}: " if each.get("step") else ""
     path = f" {each['path']}" if each.get("path") else ""
-    return row((f"{step}{each.get('name')}{path}", Tone.PLAIN), (f"  {each.get('cause')}", Tone.DIM))
+    return row((f"{step}{each.get('name')}{path}", Tone.PLAIN), (f"  {phrase(str(each.get('cause')))}", Tone.DIM))
 
 
 def _effect(each: Mapping[str, object], sign: str, tone: Tone) -> Row:
@@ -195,5 +201,8 @@ def _effect(each: Mapping[str, object], sign: str, tone: Tone) -> Row:
     where = str(each.get("frame") or each.get("place") or "")
     step = f"  {message('column.step')} {each['step']}" if isinstance(each.get("step"), int) else ""
     return row(
-        span(f"{sign} ", tone), (what, Tone.PLAIN), (step, Tone.DIM), (f"  {where}" if where else "", Tone.LABEL)
+        span(f"{sign} ", tone),
+        (phrase(what), Tone.PLAIN),
+        (step, Tone.DIM),
+        (f"  {where}" if where else "", Tone.LABEL),
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from agentdbg.debugging.document import Document, Row, Section, Tone, fixed, note, row, span
 from agentdbg.debugging.texts import padded, said
 from agentdbg.i18n.catalogue import message
+from agentdbg.i18n.phrases import phrase
 from agentdbg.model.safe_text import safe_line
 from agentdbg.replay.plan import FACT, OBSTACLE, WARNING, Plan
 from agentdbg.replay.policy import Deed
@@ -51,12 +52,14 @@ def plan_document(prepared: Prepared | None, *, wide: bool = True) -> Document:
 def _head(prepared: Prepared) -> Iterator[Row]:
     plan = prepared.plan
     if plan.command:
-        yield said(message("plan.runs"), plan.command)
+        yield said(message("plan.runs"), phrase(plan.command))
         yield said(message("plan.calls"), _counted(plan))
     for remark in plan.remarks:
         yield _remark(remark)
     if prepared.no_restore and not any(each.about == "restore" for each in plan.obstacles):
-        yield said(f"· {message('plan.about.restore')}", message("plan.no_restore", why=prepared.no_restore), Tone.DIM)
+        yield said(
+            f"· {message('plan.about.restore')}", message("plan.no_restore", why=phrase(prepared.no_restore)), Tone.DIM
+        )
 
 
 def _counted(plan: Plan) -> str:
@@ -67,13 +70,13 @@ def _counted(plan: Plan) -> str:
 
 
 def _listed(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{count} {what}" for what, count in counts.items())
+    return ", ".join(f"{count} {phrase(what)}" for what, count in counts.items())
 
 
 def _remark(remark: Remark) -> Row:
     where = f"{message('column.step')} {remark.step}: " if remark.step is not None else ""
     label = f"{_SIGNS[remark.weight]} {message(f'plan.about.{remark.about}')}"
-    return said(label, where + remark.text, _SAYS[remark.weight])
+    return said(label, where + phrase(remark.text), _SAYS[remark.weight])
 
 
 def _starting(found: Starting) -> Iterator[Section]:
@@ -100,17 +103,17 @@ def _calls(rows: Sequence[PlanRow], most: int) -> list[Row]:
     kinds = max(len(each.kind) for each in rows)
     names = min(max(cell_len(safe_line(each.name)) for each in rows), most)
     effects = max(len(each.effect or "") for each in rows)
-    fates = max(len(_fate(each)) for each in rows)
+    fates = max(cell_len(_fate(each)) for each in rows)
     found = []
     for each in rows:
         place = f"{each.step:>5}  {each.kind:<{kinds}}  {padded(each.name, names)}  {each.effect or '':<{effects}}  "
-        first = [span(each.what, DEEDS.get(each.what, Tone.WARN))]
+        first = [span(phrase(each.what), DEEDS.get(each.what, Tone.WARN))]
         if each.then:
-            first += [span(" → ", Tone.DIM), span(each.then, DEEDS.get(each.then, Tone.WARN))]
-        gap = " " * (fates - len(_fate(each)) + 2)
-        found.append(row((place, Tone.LABEL), *first, gap, (each.why, Tone.DIM)))
+            first += [span(" → ", Tone.DIM), span(phrase(each.then), DEEDS.get(each.then, Tone.WARN))]
+        gap = " " * (fates - cell_len(_fate(each)) + 2)
+        found.append(row((place, Tone.LABEL), *first, gap, (phrase(each.why), Tone.DIM)))
     return found
 
 
 def _fate(each: PlanRow) -> str:
-    return f"{each.what} → {each.then}" if each.then else each.what
+    return " → ".join(phrase(fate) for fate in (each.what, each.then) if fate)

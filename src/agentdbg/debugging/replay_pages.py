@@ -11,6 +11,7 @@ from agentdbg.debugging.held_calls import choices_in_words
 from agentdbg.debugging.live_replay import LiveReplay
 from agentdbg.debugging.outcome_pages import outcome_sections, verdict_tone, verdict_words
 from agentdbg.i18n.catalogue import message
+from agentdbg.i18n.phrases import phrase
 from agentdbg.model.safe_text import safe_line
 from agentdbg.replay.session_events import Paused
 from agentdbg.replay.where import Frame
@@ -41,13 +42,13 @@ def state_spans(live: LiveReplay) -> list[Span]:
         return [span(message("live.asks"), Tone.WARN)]
     held = live.held
     if held:
-        more = f" and {len(held) - 1} more" if len(held) > 1 else ""
-        return [span(f"‖ paused {_before(held[0])} {_called(held[0])}{more}", Tone.WARN)]
+        more = phrase(f" and {len(held) - 1} more") if len(held) > 1 else ""
+        return [span(phrase(f"‖ paused {_before(held[0])} {_called(held[0])}") + more, Tone.WARN)]
     if live.quiet:
         return [span(message("live.quiet"), Tone.WARN), span(f"  {_place(live.quiet[0])}", Tone.DIM)]
     if not live.sample:  # no record grows yet: of a regression replay the control lane runs
         return [span(message(f"live.begins.{live.mode}"), Tone.ACCENT)]
-    return [span("● running", Tone.ACCENT), span(f"  {live.calls} calls", Tone.DIM)]
+    return [span(phrase("● running"), Tone.ACCENT), span(phrase(f"  {live.calls} calls"), Tone.DIM)]
 
 
 def _before(held: Paused) -> str:
@@ -77,20 +78,21 @@ def _where(held: Paused, mode: str) -> Section:
     rows: list[Row] = []
     if held.problem:
         words = "≠ going on ends the replay: " if mode == "exact" else "≠ when it goes on, "
-        rows.append(row((words, Tone.ERROR), (held.problem, Tone.WARN)))
+        rows.append(row((phrase(words), Tone.ERROR), (phrase(held.problem), Tone.WARN)))
     if held.choices:
-        rows.append(row(("d decides: ", Tone.LABEL), (choices_in_words(held.choices), Tone.ACCENT)))
+        rows.append(row((phrase("d decides: "), Tone.LABEL), (choices_in_words(held.choices), Tone.ACCENT)))
     for own, frames in groupby(held.where, lambda frame: frame.own):
         listed = list(frames)
         if not own:
-            rows.append(row((f"  … {len(listed)} frames of libraries", Tone.DIM)))
+            rows.append(row((phrase(f"  … {len(listed)} frames of libraries"), Tone.DIM)))
             continue
         for frame in listed:
             name = frame.file.rpartition("/")[2]
             rows.append(row((f"▸ {name}:{frame.line} ", Tone.STRONG), (frame.function, Tone.ACCENT)))
             rows.append(row(("    ", Tone.PLAIN), (frame.source, Tone.PLAIN)))
             rows += [row((f"    {key} = ", Tone.LABEL), (value, Tone.DIM)) for key, value in frame.locals]
-    title = row((f"Paused {_before(held)} ", Tone.HEADING), (_called(held), Tone.STRONG), (f"  {held.why}", Tone.DIM))
+    paused, called = phrase(f"Paused {_before(held)} "), phrase(_called(held))
+    title = row((paused, Tone.HEADING), (called, Tone.STRONG), (f"  {phrase(held.why)}", Tone.DIM))
     return fixed(f"where {held.call.id}", rows, title=title)
 
 
@@ -124,15 +126,15 @@ def _effects(live: LiveReplay) -> Iterator[Section]:
         return
     rows = [
         row(
-            ("· tolerated " if each.tolerated else "✗ stopped ", Tone.DIM if each.tolerated else Tone.ERROR),
+            (phrase("· tolerated " if each.tolerated else "✗ stopped "), Tone.DIM if each.tolerated else Tone.ERROR),
             (f"{each.effect} {each.detail}", Tone.PLAIN),
             (f"  {each.frame}", Tone.DIM),
         )
         for each in live.effects[:_LISTED]
     ]
     if len(live.effects) > _LISTED:
-        rows.append(row((f"  and {len(live.effects) - _LISTED:,} more", Tone.DIM)))
-    yield fixed("effects", rows, title=row(("Effects outside", Tone.HEADING)))
+        rows.append(row((phrase(f"  and {len(live.effects) - _LISTED:,} more"), Tone.DIM)))
+    yield fixed("effects", rows, title=row((phrase("Effects outside"), Tone.HEADING)))
 
 
 def _output(live: LiveReplay) -> Section:
@@ -144,5 +146,5 @@ def _output(live: LiveReplay) -> Section:
         if live.ended is None
         else "nothing"
     )
-    title = row(("Program output ", Tone.HEADING), (count, Tone.DIM))
+    title = row((phrase("Program output "), Tone.HEADING), (phrase(count), Tone.DIM))
     return Section("output", title, lambda: Block([safe_line(line) for line in lines]))

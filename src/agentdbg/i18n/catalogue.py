@@ -20,6 +20,11 @@ def choose_language(lang: str, environ: Mapping[str, str] | None = None) -> str:
     return _chosen
 
 
+def chosen() -> str:
+    """The language that is used."""
+    return _chosen
+
+
 def message(key: str, /, **values: object) -> str:
     """The text of ``key`` with its places filled; the key itself where there is no such text."""
     text = _catalogue(_chosen).get(key) or _catalogue("en").get(key, key)

@@ -87,7 +87,7 @@ SCREENS: Final[dict[str, str]] = {
     "live.asks.external": "即将执行外部调用",
     "live.begins.exact": "● 正在启动",
     "live.begins.regression": "● 先全部由记录回答，看你的改动触及哪些输入",
-    "live.decide.exact": "精确重放中每个调用都由记录应答：n 放行，x 停止",
+    "live.decide.exact": "精确回放中每个调用都由记录应答：n 放行，x 停止",
     "live.decide.line": "停在某一行：n 继续到下一个调用，I 打开 pdb",
     "live.decide.no_json": "不是 JSON：{problem}；调用仍被暂停",
     "live.decide.not_offered": "此处不能编辑 {what}",

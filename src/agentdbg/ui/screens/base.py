@@ -12,6 +12,7 @@ from textual.timer import Timer
 from agentdbg.debugging.actions import Action, Place, actions_of
 from agentdbg.debugging.document import Tone
 from agentdbg.i18n.catalogue import message
+from agentdbg.i18n.phrases import phrase
 from agentdbg.ui.keymap import shown_key
 from agentdbg.ui.widgets.bars import KeyBar
 from agentdbg.ui.widgets.lines import LineView
@@ -65,7 +66,7 @@ class ActionScreen(Screen[None], inherit_bindings=False):
             self._saying.stop()
             self._saying = None
         bar = self.query_one(KeyBar)
-        bar.say(text, tone)
+        bar.say(phrase(text), tone)
         if text:
             self._saying = self.set_timer(SAYING_SECONDS, lambda: bar.say(""))
 
@@ -73,10 +74,10 @@ class ActionScreen(Screen[None], inherit_bindings=False):
         """Fill the footer from the table."""
         keymap, bar = self.debugger.keymap, self.query_one(KeyBar)
         if self.query_one(Prompt).is_open:
-            bar.show_keys([("", "enter", "ok"), ("back", "esc", "cancel")], always=0)
+            bar.show_keys([("", "enter", phrase("ok")), ("back", "esc", phrase("cancel"))], always=0)
             return
         bar.show_keys(
-            (action.id, shown_key(keymap.keys[action.id][0]), action.label)
+            (action.id, shown_key(keymap.keys[action.id][0]), phrase(action.label))
             for action in actions_of(self.PLACE)
             if action.label and keymap.keys[action.id] and self.offers(action.id)
         )

@@ -16,6 +16,7 @@ from agentdbg.debugging.modes import mode_spans
 from agentdbg.debugging.replay_dialog import ReplayDialog
 from agentdbg.debugging.replay_pages import live_document, state_spans
 from agentdbg.i18n.catalogue import message
+from agentdbg.i18n.phrases import phrase
 from agentdbg.ui.copying import edited
 from agentdbg.ui.keymap import bindings_of
 from agentdbg.ui.lending import lent
@@ -101,12 +102,12 @@ class ReplayScreen(TwoPanes):
         mode = mode_spans(live.mode, self._dialog.wish.edit_count)
         left = [*mode, span(" "), span(self._run_id, Tone.STRONG), span("  ")]
         wished = self._dialog.wish
-        right = [span(f"guard {self._guard}  ", Tone.DIM), span(place, Tone.DIM)]
+        right = [span(phrase(f"guard {self._guard}  "), Tone.DIM), span(place, Tone.DIM)]
         if wished.is_live and wished.samples != "1":
-            right.insert(0, span(f"sample {live.sample} of {wished.samples}  ", Tone.ACCENT))
+            right.insert(0, span(phrase(f"sample {live.sample} of {wished.samples}  "), Tone.ACCENT))
         self.query_one("#status", Bar).show([*left, *state_spans(live)], right)
         replay = live.outcome.replay_run if live.outcome is not None else None
-        heads = head_row(self._run_id, replay or "replay", self._list.size.width, "became")
+        heads = head_row(self._run_id, replay or phrase("replay"), self._list.size.width, "became")
         self.query_one("#columns", Bar).show(heads)
 
     def on_resize(self) -> None:

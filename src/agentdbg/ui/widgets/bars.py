@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import ClassVar, Final
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from textual import events
 from textual.message import Message
@@ -151,11 +152,11 @@ class KeyBar(Bar):
             return
         split = len(self._keys) - self._always
         always = self._keys[split:]
-        room = self.size.width - sum(len(key) + len(label) + 3 for _, key, label in always)
+        room = self.size.width - sum(cell_len(key) + cell_len(label) + 3 for _, key, label in always)
         spans: list[Span] = []
         at = 0
         for entry in self._keys[:split]:
-            width = len(entry[1]) + len(entry[2]) + 3
+            width = cell_len(entry[1]) + cell_len(entry[2]) + 3
             if at + width > room:
                 break
             at = self._add(entry, at, spans)
@@ -167,7 +168,7 @@ class KeyBar(Bar):
 
     def _add(self, entry: tuple[str, str, str], at: int, spans: list[Span]) -> int:
         action_id, key, label = entry
-        width = len(key) + len(label) + 3
+        width = cell_len(key) + cell_len(label) + 3
         self._places.append((at, at + width, action_id))
         spans.extend([span(f" {key}", Tone.STRONG), span(f" {label} ", Tone.DIM)])
         return at + width

@@ -10,6 +10,7 @@ from rich.segment import Segment
 from agentdbg.debugging.compared import ComparedRun
 from agentdbg.debugging.document import Span, Tone, duration_words, span
 from agentdbg.debugging.marks import sign_tone
+from agentdbg.i18n.phrases import phrase
 from agentdbg.model.records import Step
 from agentdbg.model.safe_text import safe_line
 from agentdbg.ui.text import Palette, segments
@@ -87,7 +88,7 @@ def head_row(left: str, right: str, width: int, word: str = "differs") -> list[S
     """The two runs' ids above their columns; ``word`` above their signs."""
     half = half_width(width)
     return [
-        span(f"  {word:<{SIGN_WIDTH}}", Tone.DIM),
+        span(f"  {fit(phrase(word), SIGN_WIDTH)}", Tone.DIM),
         span(f"{fit('- ' + left, half)}", Tone.LABEL),
         span(" │ ", Tone.DIM),
         span(fit("+ " + right, half), Tone.LABEL),

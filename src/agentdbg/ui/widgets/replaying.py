@@ -12,11 +12,12 @@ from agentdbg.debugging.marks import INSTEAD
 from agentdbg.debugging.replay_dialog import ReplayDialog
 from agentdbg.debugging.replay_pairs import Pair
 from agentdbg.debugging.texts import cut_to, padded
+from agentdbg.i18n.phrases import phrase
 from agentdbg.model import outward
 from agentdbg.model.records import StepStatus
 from agentdbg.ui.text import Palette, segments
 from agentdbg.ui.widgets.lines import LineView
-from agentdbg.ui.widgets.pairs import SIGN_WIDTH, half_width, side_spans
+from agentdbg.ui.widgets.pairs import SIGN_WIDTH, fit, half_width, side_spans
 
 _LABEL: Final = 11
 _VALUE: Final = 12
@@ -76,13 +77,19 @@ class LivePairs(LineView):
         return segments(
             [
                 span("› " if index == self.cursor else "  ", Tone.ACCENT),
-                span(f"{mark.text[: SIGN_WIDTH - 1]:<{SIGN_WIDTH}}", mark.tone),
+                span(_sign(mark.text), mark.tone),
                 *side_spans(recorded, half, telling=replayed is not None),
                 span(" │ ", Tone.DIM),
                 *side_spans(replayed, half, telling=True),
             ],
             palette,
         )
+
+
+def _sign(text: str) -> str:
+    """A sign and its word, as wide as their column."""
+    sign, _, word = text.partition(" ")
+    return fit(f"{sign} {phrase(word)}" if word else sign, SIGN_WIDTH - 1) + " "
 
 
 def mark_of(live: LiveReplay, pair: Pair) -> Span:
