@@ -112,3 +112,49 @@ def test_loops_that_are_not_asyncios_own_are_not_counted(lab: ReplayLab) -> None
     with pytest.raises(AssertionError):
         counted(lab, "run-1")
     assert lab.replay().verdict == "identical"
+
+
+ODD = """\
+import asyncio
+import agentdbg
+
+@agentdbg.tool(effect="read")
+async def ask():
+    await asyncio.sleep(0)
+
+class Odd:
+    __module__ = ["no", "name"]
+
+    def __init__(self, seen):
+        object.__setattr__(self, "seen", seen)
+
+    def __getattribute__(self, name):
+        if name == "seen":
+            return object.__getattribute__(self, name)
+        raise RuntimeError(f"asked for {name}")
+
+    def __call__(self):
+        self.seen.append("called")
+
+    def method(self):
+        self.seen.append("method")
+
+@agentdbg.agent
+async def run():
+    await ask()
+    loop, seen = asyncio.get_running_loop(), []
+    odd = Odd(seen)
+    loop.call_soon(odd)
+    loop.call_soon(Odd.method.__get__(odd))
+    await asyncio.sleep(0)
+    await ask()
+    return seen
+
+if __name__ == "__main__":
+    print(asyncio.run(run()))
+"""
+
+
+def test_callbacks_that_do_not_like_to_be_asked_are_called(lab: ReplayLab) -> None:
+    assert lab.record(ODD).stdout == "['called', 'method']\n"
+    assert lab.replay().verdict == "identical"

@@ -12,16 +12,17 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable
-from types import ModuleType
+from types import MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
+from agentdbg.recording.handoffs import fault
 from agentdbg.recording.hooks import on_standard_import
 from agentdbg.recording.scope import variable
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
 
-_SYSTEM = frozenset(
+_SYSTEM: tuple[object, ...] = tuple(
     f"asyncio.{name}"
     for name in ("base_events", "base_subprocess", "proactor_events", "selector_events", "sslproto", "unix_events",
                  "windows_events")
@@ -71,25 +72,35 @@ def _patch(module: ModuleType) -> None:
 
     @functools.wraps(original)
     def run(self: Any) -> Any:
-        here = self._context.get(at)
-        if here is not None and not (here.inside_tool or here.inside_http) and _counts(self):
-            if state.before is not None:
-                state.before(self._loop)
-            root: Any = here.run
-            try:
-                counted = root.loop_steps
-            except AttributeError:  # a run that has not begun, or has
-                counted = getattr(getattr(root, "begun", None), "loop_steps", None)
-            if counted is not None:
-                key = id(self._loop)
-                counted[key] = counted.get(key, 0) + 1
+        here = None
+        try:
+            here = self._context.get(at)
+            if here is not None and not (here.inside_tool or here.inside_http) and _counts(self._callback):
+                if state.before is not None:
+                    state.before(self._loop)
+                _count(here.run, id(self._loop))
+        except Exception as error:
+            fault(here, error)
         return original(self)
 
     handle._run = run
 
 
-def _counts(handle: Any) -> bool:
-    callback = handle._callback
-    if isinstance(callback, FromOutside):
+def _count(root: Any, loop: int) -> None:
+    try:
+        counted = root.loop_steps
+    except AttributeError:  # what may become a run
+        counted = getattr(getattr(root, "begun", None), "loop_steps", None)
+    if counted is not None:
+        counted[loop] = counted.get(loop, 0) + 1
+
+
+def _counts(callback: object) -> bool:
+    """Whether it is the program's. Objects of the program's own are not asked for anything."""
+    kind = type(callback)
+    if FromOutside in kind.__mro__:
         return False
-    return type(getattr(callback, "__self__", None)).__module__ not in _SYSTEM
+    if kind is not MethodType:
+        return True
+    owner: type = type(callback.__self__)  # type: ignore[attr-defined]  # of a method
+    return not any(vars(each).get("__module__") in _SYSTEM for each in owner.__mro__)

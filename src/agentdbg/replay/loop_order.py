@@ -81,16 +81,11 @@ class LoopOrder:
 
     def is_due(self, loop: Any, place: int) -> bool:
         """Whether the loop has gone on with the program as often as when something came."""
-        lacking = self.lacking(loop, place)
-        return lacking is not None and lacking <= 0
-
-    def lacking(self, loop: Any, place: int) -> int | None:
-        """How many steps of the program come before something does; ``None`` where that is not known."""
         here = self._loops.get(id(loop))
         steps = self._row.steps.get(place)
         if here is None or steps is None or here.which not in (None, steps.loop):
-            return None
-        return steps.number - here.noted - (here.steps - here.since)
+            return False
+        return here.steps - here.since >= steps.number - here.noted
 
     def before_step(self, loop: Any) -> None:
         """A loop is about to go on with the program: what comes first comes now."""
@@ -124,12 +119,13 @@ def release(loop: Any, future: Any) -> None:
         return handle
 
     own = vars(loop)
-    before = {name: own[name] for name in ("call_soon",) if name in own}
+    before = own.pop("call_soon", None)
     own["call_soon"] = keep
     try:
         future.set_result(None)
     finally:
         del own["call_soon"]
-        own.update(before)
+        if before is not None:  # the program has replaced it
+            own["call_soon"] = before
     for handle in waiting:
         handle._run()

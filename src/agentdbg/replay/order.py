@@ -130,10 +130,11 @@ class CompletionOrder(ThreadOrder):
     def arrive(self, loop: AbstractEventLoop, place: float, run: Callable[[], None]) -> None:
         """Run something in its loop, which is this thread's, when its turn has come."""
         burst = self._bursts.get(place)
-        now = (
-            burst.is_due(place) if burst is not None else self._cursor >= place and self.loops.is_due(loop, int(place))
-        )
-        if now and not self._held:
+        if burst is not None:
+            due = burst.is_due(place)
+        else:
+            due = self._cursor >= place and self.loops.is_due(loop, int(place))
+        if due and not self._held:
             run()
             return
         self._arrive_again(Arriving(place, loop, loop.create_future(), 0.0, None, run, copy_context()))
