@@ -132,3 +132,27 @@ def test_english_stays_as_it_is() -> None:
     choose_language("en")
     assert phrase("not in the record") == "not in the record"
     assert FINAL not in PHRASES
+
+
+@pytest.mark.parametrize(
+    ("english", "chinese"),
+    [
+        (
+            "step 3, tool look: $.a expected 1, got 2; model m: not in the record; "
+            "nearest recorded call: step 4, model m, $.b: x there, y here",
+            "步骤 3，tool look：$.a 应为 1，实为 2；model m：不在记录中；"
+            "最接近的记录调用：步骤 4，model m，$.b：那里是 x，这里是 y",
+        ),
+        (
+            "nearest recorded call: step 4, model m, $.b: first; second there, y here",
+            "最接近的记录调用：步骤 4，model m，$.b: first; second there, y here",
+        ),
+        ("nobody knows this; nor that", "nobody knows this; nor that"),
+    ],
+)
+def test_sentences_that_are_joined_are_told_apart_from_what_is_recorded(english: str, chinese: str) -> None:
+    choose_language("zh")
+    try:
+        assert phrase(english) == chinese
+    finally:
+        choose_language("en")

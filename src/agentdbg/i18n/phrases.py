@@ -15,6 +15,8 @@ from agentdbg.i18n import catalogue
 
 _PLACE: Final = re.compile(r"\{(\w+)\}")
 _AND: Final = "; "
+_MOST: Final = 8
+"""Parts that one sentence is made of at most."""
 _Table = tuple[Mapping[str, str], tuple[tuple[re.Pattern[str], str], ...]]
 
 
@@ -27,12 +29,26 @@ def phrase(text: str) -> str:
 @lru_cache(2048)
 def _translated(text: str, lang: str) -> str:
     parts = text.split(_AND)
-    known = [_whole(part, lang) for part in parts]
-    if None in known and (whole := _whole(text, lang)) is not None:
-        return whole
-    if not any(known):
-        return text
-    return "；".join(own or part for own, part in zip(known, parts, strict=True))
+    shown, at = "", 0
+    while at < len(parts):
+        own, end = _next(parts, at, lang)
+        if at:
+            shown += _AND if own is None else "；"  # a part that is no sentence may be recorded text: it stays as it is
+        shown += parts[at] if own is None else own
+        at = end
+    return shown
+
+
+def _next(parts: list[str], at: int, lang: str) -> tuple[str | None, int]:
+    """The sentence that begins with a part, and where the next one does; it ends where it first can.
+
+    A place may hold recorded text with a semicolon. It holds no sentence that would be one by itself.
+    """
+    for end in range(at + 1, min(at + _MOST, len(parts)) + 1):
+        own = _whole(_AND.join(parts[at:end]), lang)
+        if own is not None and all(_whole(_AND.join(parts[later:end]), lang) is None for later in range(at + 1, end)):
+            return own, end
+    return None, at + 1
 
 
 def _whole(text: str, lang: str) -> str | None:

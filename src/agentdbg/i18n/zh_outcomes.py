@@ -84,6 +84,10 @@ OUTCOMES: Final[dict[str, str]] = {
     # differences
     "asked more often than recorded": "请求次数多于记录",
     "not in the record": "不在记录中",
+    "tool {name}: {_why}": "tool {name}：{_why}",
+    "model {name}: {_why}": "model {name}：{_why}",
+    "http {name}: {_why}": "http {name}：{_why}",
+    "approval {name}: {_why}": "approval {name}：{_why}",
     "(the record has no further step here)": "（记录在此没有更多步骤）",
     "(the run ended)": "（运行已结束）",
     "(the run ended with {error})": "（运行以 {error} 结束）",
