@@ -37,6 +37,24 @@ def change(lab: ReplayLab, text: str) -> None:
     lab.write(PRELUDE + text)
 
 
+_CLASSES = """\
+import dataclasses, enum, datetime, decimal, uuid, pathlib, collections, fractions
+@dataclasses.dataclass
+class D:
+    a: int
+    b: list
+@dataclasses.dataclass(frozen=True, slots=True)
+class F:
+    a: int
+    t: datetime.datetime
+class E(enum.Enum):
+    A='a'
+    B='b'
+class I(enum.IntFlag):
+    X=1
+    Y=2
+class N(collections.namedtuple('N','x y')): pass
+"""
 UNCHANGED = {
     "pathlib_log": """\
 from pathlib import Path
@@ -299,112 +317,32 @@ say("start")
 p = argparse.ArgumentParser(); p.add_argument("--n",type=int,required=True)
 a = p.parse_args(); say(a.n)
 """,
-    "dc": """\
-import dataclasses, enum, datetime, decimal, uuid, pathlib, collections, fractions
-@dataclasses.dataclass
-class D:
-    a: int
-    b: list
-@dataclasses.dataclass(frozen=True, slots=True)
-class F:
-    a: int
-    t: datetime.datetime
-class E(enum.Enum):
-    A='a'
-    B='b'
-class I(enum.IntFlag):
-    X=1
-    Y=2
-class N(collections.namedtuple('N','x y')): pass
-
+    "dc": _CLASSES
+    + """
 def get(*a, **k):
     return D(a[0],[1,{'k':(1,2)}])
 r = get(1); say(r, type(r).__name__, r == D(1,[1,{'k':(1,2)}])); get(r); r.b.append(1); get(r)
 """,
-    "dc_frozen": """\
-import dataclasses, enum, datetime, decimal, uuid, pathlib, collections, fractions
-@dataclasses.dataclass
-class D:
-    a: int
-    b: list
-@dataclasses.dataclass(frozen=True, slots=True)
-class F:
-    a: int
-    t: datetime.datetime
-class E(enum.Enum):
-    A='a'
-    B='b'
-class I(enum.IntFlag):
-    X=1
-    Y=2
-class N(collections.namedtuple('N','x y')): pass
-
+    "dc_frozen": _CLASSES
+    + """
 def get(*a, **k):
     return F(1, datetime.datetime(2020,1,2,3,4,5,6, tzinfo=datetime.timezone.utc))
 r = get(1); say(r); get(r, k=r); say(hash(r) == hash(F(1, r.t)))
 """,
-    "enum": """\
-import dataclasses, enum, datetime, decimal, uuid, pathlib, collections, fractions
-@dataclasses.dataclass
-class D:
-    a: int
-    b: list
-@dataclasses.dataclass(frozen=True, slots=True)
-class F:
-    a: int
-    t: datetime.datetime
-class E(enum.Enum):
-    A='a'
-    B='b'
-class I(enum.IntFlag):
-    X=1
-    Y=2
-class N(collections.namedtuple('N','x y')): pass
-
+    "enum": _CLASSES
+    + """
 def get(*a, **k):
     return [E.A, I.X|I.Y]
 r = get(E.B, I.Y); say(r, r[0] is E.A, type(r[1]).__name__)
 """,
-    "namedtuple": """\
-import dataclasses, enum, datetime, decimal, uuid, pathlib, collections, fractions
-@dataclasses.dataclass
-class D:
-    a: int
-    b: list
-@dataclasses.dataclass(frozen=True, slots=True)
-class F:
-    a: int
-    t: datetime.datetime
-class E(enum.Enum):
-    A='a'
-    B='b'
-class I(enum.IntFlag):
-    X=1
-    Y=2
-class N(collections.namedtuple('N','x y')): pass
-
+    "namedtuple": _CLASSES
+    + """
 def get(*a, **k):
     return N(1,2)
 r = get(N(0,1)); say(r, r.x, type(r) is N)
 """,
-    "stdlib_values": """\
-import dataclasses, enum, datetime, decimal, uuid, pathlib, collections, fractions
-@dataclasses.dataclass
-class D:
-    a: int
-    b: list
-@dataclasses.dataclass(frozen=True, slots=True)
-class F:
-    a: int
-    t: datetime.datetime
-class E(enum.Enum):
-    A='a'
-    B='b'
-class I(enum.IntFlag):
-    X=1
-    Y=2
-class N(collections.namedtuple('N','x y')): pass
-
+    "stdlib_values": _CLASSES
+    + """
 def get(*a, **k):
     return [datetime.date(2020,1,1), datetime.time(1,2), datetime.timedelta(1,2,3), decimal.Decimal('1.10'), uuid.UUID(int=5), pathlib.Path('/a/b'), fractions.Fraction(1,3), complex(1,2), range(3), slice(1,2), Ellipsis, NotImplemented]
 r = get(*get()); say(r, [type(x).__name__ for x in r])
